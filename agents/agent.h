@@ -15,7 +15,7 @@
 #include "agents/task.h"
 #include "sim/spec.h"
 
-namespace berth::agents {
+namespace stowplan::agents {
 
 struct SearchOptions {
   std::uint64_t seed = 1;
@@ -80,4 +80,4 @@ bool Samples(const AgentRow& row);
 // build lacks (saying why).
 std::unique_ptr<Agent> MakeAgent(const std::string& spec);
 
-}  // namespace berth::agents
+}  // namespace stowplan::agents

@@ -7,7 +7,7 @@
 
 #include "agents/agent.h"
 
-namespace berth::agents {
+namespace stowplan::agents {
 
 std::unique_ptr<Agent> MakeCpuOnly(const Spec& spec);
 std::unique_ptr<Agent> MakeSingleGpu(const Spec& spec);
@@ -33,4 +33,4 @@ std::unique_ptr<Agent> MakePortfolio(const Spec& spec);
 std::unique_ptr<Agent> MakeBruteForce(const Spec& spec);
 std::unique_ptr<Agent> MakeExternal(const Spec& spec);
 
-}  // namespace berth::agents
+}  // namespace stowplan::agents

@@ -11,7 +11,7 @@
 #include "agents/moves.h"
 #include "agents/objective.h"
 
-namespace berth::agents {
+namespace stowplan::agents {
 namespace {
 
 class Annealing final : public Agent {
@@ -83,4 +83,4 @@ std::unique_ptr<Agent> MakeAnnealing(const Spec& spec) {
   return std::make_unique<Annealing>(spec);
 }
 
-}  // namespace berth::agents
+}  // namespace stowplan::agents

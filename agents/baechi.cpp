@@ -15,7 +15,7 @@
 #include "agents/earliest_first.h"
 #include "agents/favourite_children.h"
 
-namespace berth::agents {
+namespace stowplan::agents {
 namespace {
 
 using sim::DeviceIndex;
@@ -121,4 +121,4 @@ std::unique_ptr<Agent> MakeSct(const Spec& spec) {
   return std::make_unique<EarliestFirstAgent>(spec, true);
 }
 
-}  // namespace berth::agents
+}  // namespace stowplan::agents

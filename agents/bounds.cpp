@@ -41,7 +41,7 @@
 #include "agents/window_bound.h"
 #include "agents/work_bound.h"
 
-namespace berth::agents {
+namespace stowplan::agents {
 namespace {
 
 using sim::Bytes;
@@ -416,4 +416,4 @@ LowerBound ComputeLowerBound(const sim::Problem& problem, const std::vector<Devi
   return Bounds(problem, devices.empty() ? all : devices).Compute();
 }
 
-}  // namespace berth::agents
+}  // namespace stowplan::agents

@@ -6,7 +6,7 @@
 
 #include "sim/simulator.h"
 
-namespace berth::agents {
+namespace stowplan::agents {
 
 // Each part holds for every placement under the cluster's rules; `memory` for those that fit. The proofs are
 // in bounds.cpp and work_bound.cpp.
@@ -27,4 +27,4 @@ struct LowerBound {
 // Over placements on `devices` (empty = all). Seconds for a graph of 50,000 ops.
 LowerBound ComputeLowerBound(const sim::Problem& problem, const std::vector<sim::DeviceIndex>& devices = {});
 
-}  // namespace berth::agents
+}  // namespace stowplan::agents

@@ -10,7 +10,7 @@
 #include "agents/agents.h"
 #include "sim/error.h"
 
-namespace berth::agents {
+namespace stowplan::agents {
 namespace {
 
 constexpr std::int64_t kBatch = 256;
@@ -79,4 +79,4 @@ std::unique_ptr<Agent> MakeBruteForce(const Spec& spec) {
   return std::make_unique<BruteForce>(spec);
 }
 
-}  // namespace berth::agents
+}  // namespace stowplan::agents

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <utility>
 
-namespace berth::agents {
+namespace stowplan::agents {
 
 std::vector<std::int32_t> StronglyConnected(const std::vector<std::vector<std::int32_t>>& successors) {
   const std::size_t size = successors.size();
@@ -49,4 +49,4 @@ std::vector<std::int32_t> StronglyConnected(const std::vector<std::vector<std::i
   return component;
 }
 
-}  // namespace berth::agents
+}  // namespace stowplan::agents

@@ -4,10 +4,10 @@
 #include <cstdint>
 #include <vector>
 
-namespace berth::agents {
+namespace stowplan::agents {
 
 // By node: its component. Numbers fall along every edge between two components. Tarjan's algorithm (Depth-first
 // search and linear graph algorithms, SIAM J. Comput. 1972) without recursion.
 std::vector<std::int32_t> StronglyConnected(const std::vector<std::vector<std::int32_t>>& successors);
 
-}  // namespace berth::agents
+}  // namespace stowplan::agents

@@ -5,7 +5,7 @@
 #include "agents/agents.h"
 #include "agents/unit_schedule.h"
 
-namespace berth::agents {
+namespace stowplan::agents {
 namespace {
 
 class CriticalPath final : public Agent {
@@ -37,4 +37,4 @@ std::unique_ptr<Agent> MakeCriticalPath(const Spec& spec) {
   return std::make_unique<CriticalPath>(spec);
 }
 
-}  // namespace berth::agents
+}  // namespace stowplan::agents

@@ -13,7 +13,7 @@
 #include "agents/moves.h"
 #include "agents/objective.h"
 
-namespace berth::agents {
+namespace stowplan::agents {
 namespace {
 
 struct Drawn {
@@ -127,4 +127,4 @@ std::unique_ptr<Agent> MakeCrossEntropy(const Spec& spec) {
   return std::make_unique<CrossEntropy>(spec);
 }
 
-}  // namespace berth::agents
+}  // namespace stowplan::agents

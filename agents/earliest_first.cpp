@@ -9,7 +9,7 @@
 #include "agents/live_outputs.h"
 #include "agents/ready_queue.h"
 
-namespace berth::agents {
+namespace stowplan::agents {
 namespace {
 
 using sim::DeviceIndex;
@@ -346,4 +346,4 @@ UnitPlacement PlaceEarliestFirst(ListSchedule& list, const std::vector<OpIndex>&
   return list.Finish();
 }
 
-}  // namespace berth::agents
+}  // namespace stowplan::agents

@@ -6,7 +6,7 @@
 
 #include "agents/list_schedule.h"
 
-namespace berth::agents {
+namespace stowplan::agents {
 
 // Among all pairs of a ready op and a device with room for its unit, the one that can start first is next; of
 // equal ones the first op in topological order, then the first device. Nothing is put into a gap. An op that
@@ -29,4 +29,4 @@ namespace berth::agents {
 UnitPlacement PlaceEarliestFirst(ListSchedule& list, const std::vector<sim::OpIndex>& favourite,
                                  double reserve);
 
-}  // namespace berth::agents
+}  // namespace stowplan::agents

@@ -13,10 +13,10 @@
 #include "sim/error.h"
 #include "sim/fnv.h"
 
-namespace berth::agents {
+namespace stowplan::agents {
 namespace {
 
-constexpr std::string_view kFormat = "berth.evaluations 1 ";
+constexpr std::string_view kFormat = "stowplan.evaluations 1 ";
 constexpr auto kFlushEvery = std::chrono::seconds(1);
 // Of a file. Where so many answers were cheap, those behind them are simulated again; the search is the same.
 constexpr std::size_t kMostBytes = std::size_t{512} << 20;
@@ -121,7 +121,7 @@ std::optional<EvaluationLog::Entry> EvaluationLog::Next(const UnitPlacement& pla
     throw InputError(
         path_ + ": was made by a search that tried another placement as its sample " +
         std::to_string(answered_) +
-        ", with another budget or by another version of berth or of the agent; start without --resume");
+        ", with another budget or by another version of stowplan or of the agent; start without --resume");
   }
   at_ = frame->end;
   const Head& head = frame->head;
@@ -151,4 +151,4 @@ void EvaluationLog::Flush() {
   flushed_ = std::chrono::steady_clock::now();
 }
 
-}  // namespace berth::agents
+}  // namespace stowplan::agents

@@ -12,7 +12,7 @@
 #include "agents/evaluator.h"
 #include "agents/task.h"
 
-namespace berth::agents {
+namespace stowplan::agents {
 
 // One thread at a time.
 class EvaluationLog {
@@ -57,4 +57,4 @@ class EvaluationLog {
   std::chrono::steady_clock::time_point flushed_ = std::chrono::steady_clock::now();
 };
 
-}  // namespace berth::agents
+}  // namespace stowplan::agents

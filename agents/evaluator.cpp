@@ -12,7 +12,7 @@
 #include "agents/shared_evaluation.h"
 #include "sim/error.h"
 
-namespace berth::agents {
+namespace stowplan::agents {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -79,7 +79,7 @@ struct Evaluator::Impl {
   }
 
   Evaluation Simulate(const UnitPlacement& placement, const sim::RunOptions& run_options, bool want_starts) {
-    BERTH_CHECK(IsLegal(placement));
+    STOWPLAN_CHECK(IsLegal(placement));
     if (!simulator) simulator = sim::MakeSimulator(*task.problem);
     const sim::Placement ops = Expand(task, placement);
     const Clock::time_point start = Clock::now();
@@ -102,7 +102,7 @@ struct Evaluator::Impl {
     std::vector<sim::Placement> ops;
     ops.reserve(placements.size());
     for (const UnitPlacement& placement : placements) {
-      BERTH_CHECK(IsLegal(placement));
+      STOWPLAN_CHECK(IsLegal(placement));
       ops.push_back(Expand(task, placement));
     }
     const Clock::time_point start = Clock::now();
@@ -124,7 +124,7 @@ struct Evaluator::Impl {
     if (begin < end) own.evaluations = SimulateBatch(placements.subspan(begin, end - begin), want_starts);
     own.stop = AskedToStop();
     RankReport all = ExchangeReports(*options.ranks, own);
-    BERTH_CHECK_EQ(all.evaluations.size(), placements.size());
+    STOWPLAN_CHECK_EQ(all.evaluations.size(), placements.size());
     others_stop = all.stop;
     return std::move(all.evaluations);
   }
@@ -167,7 +167,7 @@ Evaluator::~Evaluator() = default;
 
 Evaluation Evaluator::Evaluate(const UnitPlacement& placement, bool want_starts,
                                std::optional<sim::Picos> cutoff) {
-  BERTH_CHECK_LT(samples(), budget());
+  STOWPLAN_CHECK_LT(samples(), budget());
   impl_->asked = MakeRunOptions(want_starts);
   impl_->asked.cutoff = cutoff;
   return Sampled(placement, [&] { return impl_->Simulate(placement, impl_->asked, want_starts); });
@@ -189,7 +189,7 @@ Evaluation Evaluator::Sampled(const UnitPlacement& placement, const std::functio
 
 std::vector<Evaluation> Evaluator::EvaluateBatch(std::span<const UnitPlacement> placements,
                                                  bool want_starts) {
-  BERTH_CHECK_LT(samples(), budget());
+  STOWPLAN_CHECK_LT(samples(), budget());
   if (placements.empty()) return {};
   impl_->asked = MakeRunOptions(want_starts);
   const auto left = static_cast<std::size_t>(remaining());
@@ -297,7 +297,7 @@ std::string Evaluator::SaveState() const {
 }
 
 void Evaluator::RestoreState(const std::string& text) {
-  BERTH_CHECK_EQ(samples(), 0);  // else an agent could set its counter back
+  STOWPLAN_CHECK_EQ(samples(), 0);  // else an agent could set its counter back
   try {
     const Json state = Json::parse(text);
     if (state.at("task").get<std::uint64_t>() != Fingerprint(impl_->task)) {
@@ -352,4 +352,4 @@ void Evaluator::RestoreState(const std::string& text) {
   }
 }
 
-}  // namespace berth::agents
+}  // namespace stowplan::agents

@@ -15,7 +15,7 @@
 #include "agents/task.h"
 #include "sim/simulator.h"
 
-namespace berth::agents {
+namespace stowplan::agents {
 
 // What an agent is told about one placement.
 struct Evaluation {
@@ -118,4 +118,4 @@ class Evaluator {
   std::int64_t screens_ = 0;
 };
 
-}  // namespace berth::agents
+}  // namespace stowplan::agents

@@ -21,7 +21,7 @@
 #include "agents/placements.h"
 #include "sim/error.h"
 
-namespace berth::agents {
+namespace stowplan::agents {
 namespace {
 
 constexpr std::int32_t kNone = -1;
@@ -251,4 +251,4 @@ std::unique_ptr<Agent> MakeExpert(const Spec& spec) {
   return std::make_unique<Expert>(spec);
 }
 
-}  // namespace berth::agents
+}  // namespace stowplan::agents

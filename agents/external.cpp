@@ -21,7 +21,7 @@
 #include "agents/line_process.h"
 #include "sim/error.h"
 
-namespace berth::agents {
+namespace stowplan::agents {
 namespace {
 
 using Json = nlohmann::json;
@@ -80,7 +80,7 @@ Json DescribeTransfers(const Task& task) {
 
 std::string Hello(const Task& task, std::int64_t budget, std::uint64_t seed) {
   const sim::Problem& problem = *task.problem;
-  Json hello = {{"format", "berth.agent"},
+  Json hello = {{"format", "stowplan.agent"},
                 {"version", kVersion},
                 {"graph", problem.graph().name},
                 {"cluster", problem.cluster().name},
@@ -189,7 +189,7 @@ class Request {
     return placement;
   }
 
-  // As in the samples that `berth place --log-samples` writes, but without run lengths.
+  // As in the samples that `stowplan place --log-samples` writes, but without run lengths.
   UnitPlacement ReadLetters(const std::string& letters, const std::string& place) const {
     const std::size_t known = std::min(task_.devices.size(), kLetters.size());
     UnitPlacement placement;
@@ -312,4 +312,4 @@ std::unique_ptr<Agent> MakeExternal(const Spec& spec) {
   return std::make_unique<External>(spec);
 }
 
-}  // namespace berth::agents
+}  // namespace stowplan::agents

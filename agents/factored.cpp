@@ -24,7 +24,7 @@
 #include "agents/objective.h"
 #include "agents/placements.h"
 
-namespace berth::agents {
+namespace stowplan::agents {
 namespace {
 
 // In the precision of long double, then rounded: the C library's exp(double) differs in the last bit between CPU models,
@@ -258,4 +258,4 @@ std::unique_ptr<Agent> MakeFactored(const Spec& spec) {
   return std::make_unique<Factored>(spec);
 }
 
-}  // namespace berth::agents
+}  // namespace stowplan::agents

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace berth::agents {
+namespace stowplan::agents {
 
 using sim::OpIndex;
 using sim::Picos;
@@ -110,4 +110,4 @@ std::vector<OpIndex> FavouriteChildren(ListSchedule& list, double threshold, std
   return favourite;
 }
 
-}  // namespace berth::agents
+}  // namespace stowplan::agents

@@ -9,7 +9,7 @@
 #include "agents/linear_program.h"
 #include "agents/list_schedule.h"
 
-namespace berth::agents {
+namespace stowplan::agents {
 
 // Minimise the makespan w over starts s >= 0 and x in [0, 1] for each edge i -> j between the ops:
 //   s_j >= s_i + p_i + c_ij x_ij                      x = 0: j is i's favourite child and waits for no transfer
@@ -37,4 +37,4 @@ FavouriteProgram MakeFavouriteProgram(ListSchedule& list, std::span<const sim::O
 // connects two programs has no favourite. 0 = all into one.
 std::vector<sim::OpIndex> FavouriteChildren(ListSchedule& list, double threshold, std::int64_t window);
 
-}  // namespace berth::agents
+}  // namespace stowplan::agents

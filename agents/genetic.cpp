@@ -13,7 +13,7 @@
 #include "agents/objective.h"
 #include "agents/placements.h"
 
-namespace berth::agents {
+namespace stowplan::agents {
 namespace {
 
 struct Individual {
@@ -87,4 +87,4 @@ std::unique_ptr<Agent> MakeGenetic(const Spec& spec) {
   return std::make_unique<Genetic>(spec);
 }
 
-}  // namespace berth::agents
+}  // namespace stowplan::agents

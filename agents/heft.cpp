@@ -12,7 +12,7 @@
 #include "agents/agents.h"
 #include "agents/list_schedule.h"
 
-namespace berth::agents {
+namespace stowplan::agents {
 namespace {
 
 using sim::DeviceIndex;
@@ -158,4 +158,4 @@ std::unique_ptr<Agent> MakeHeft(const Spec& spec) {
   return std::make_unique<Heft>(spec);
 }
 
-}  // namespace berth::agents
+}  // namespace stowplan::agents

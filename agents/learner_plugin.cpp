@@ -6,13 +6,13 @@
 #include "agents/plugin.h"
 #include "sim/error.h"
 
-namespace berth::agents {
+namespace stowplan::agents {
 namespace {
 
 LearnerTable OpenLearners() {
   static constexpr Plugin kPlugin = {
-      "the learning agents", "libberth_rl.so",   "agents/rl", "BERTH_RL_PLUGIN",
-      kLearnerTableSymbol,   BERTH_WITH_RL != 0, "libtorch",  "berth_rl"};
+      "the learning agents", "libstowplan_rl.so",   "agents/rl", "STOWPLAN_RL_PLUGIN",
+      kLearnerTableSymbol,   STOWPLAN_WITH_RL != 0, "libtorch",  "stowplan_rl"};
   return reinterpret_cast<LearnerTable>(PluginSymbol(kPlugin));
 }
 
@@ -28,7 +28,7 @@ std::unique_ptr<Agent> MakeLearner(const Spec& spec) {
     if (spec.name == row.name) return row.make(spec);
   }
   throw RunError("the plug-in with the learning agents has no " + spec.name +
-                 "; it is of another version of berth");
+                 "; it is of another version of stowplan");
 }
 
-}  // namespace berth::agents
+}  // namespace stowplan::agents

@@ -20,7 +20,7 @@
 
 extern char** environ;
 
-namespace berth::agents {
+namespace stowplan::agents {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -245,4 +245,4 @@ std::optional<std::string> LineProcess::Read() {
   }
 }
 
-}  // namespace berth::agents
+}  // namespace stowplan::agents

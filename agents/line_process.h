@@ -11,7 +11,7 @@
 
 #include <sys/types.h>
 
-namespace berth::agents {
+namespace stowplan::agents {
 
 // One thread at a time. Its standard error is ours. What goes wrong is thrown as an InputError that ends the sentence
 // that the caller begins: "ended with status 3 …". No signal of ours is lost or left: a program that went away is no SIGPIPE.
@@ -55,4 +55,4 @@ class LineProcess {
   std::size_t searched_ = 0;  // in received_: no line break before
 };
 
-}  // namespace berth::agents
+}  // namespace stowplan::agents

@@ -9,7 +9,7 @@
 
 #include "sim/error.h"
 
-namespace berth::agents {
+namespace stowplan::agents {
 
 std::int32_t LinearProgram::AddColumn(double lower_bound, double upper_bound, double cost_of_one) {
   lower.push_back(lower_bound);
@@ -96,4 +96,4 @@ std::vector<double> Minimise(const LinearProgram& program) {
   return {x, x + program.cost.size()};
 }
 
-}  // namespace berth::agents
+}  // namespace stowplan::agents

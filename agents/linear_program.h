@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace berth::agents {
+namespace stowplan::agents {
 
 // Minimise the sum of cost * x, where lower <= x <= upper and each row's sum of value * x is at least its
 // at_least.
@@ -32,4 +32,4 @@ struct LinearProgram {
 // which LAPACK computes alike. Throws RunError where there is none, or where the solver is missing or gives up.
 std::vector<double> Minimise(const LinearProgram& program);
 
-}  // namespace berth::agents
+}  // namespace stowplan::agents

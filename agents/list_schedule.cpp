@@ -5,7 +5,7 @@
 
 #include "agents/timing.h"
 
-namespace berth::agents {
+namespace stowplan::agents {
 
 using sim::DeviceIndex;
 using sim::OpIndex;
@@ -125,4 +125,4 @@ void PlaceWithinMemory(Evaluator& evaluator, bool limited,
   }
 }
 
-}  // namespace berth::agents
+}  // namespace stowplan::agents

@@ -15,7 +15,7 @@
 #include "agents/evaluator.h"
 #include "agents/task.h"
 
-namespace berth::agents {
+namespace stowplan::agents {
 
 // One output that an op reads, or an op that it waits for.
 struct Dependency {
@@ -82,4 +82,4 @@ class ListSchedule {
 void PlaceWithinMemory(Evaluator& evaluator, bool limited,
                        const std::function<UnitPlacement(double caution)>& place);
 
-}  // namespace berth::agents
+}  // namespace stowplan::agents

@@ -1,6 +1,6 @@
 #include "agents/live_outputs.h"
 
-namespace berth::agents {
+namespace stowplan::agents {
 
 using sim::OpIndex;
 
@@ -52,4 +52,4 @@ void LiveOutputs::LetGo(OpIndex first) {
   }
 }
 
-}  // namespace berth::agents
+}  // namespace stowplan::agents

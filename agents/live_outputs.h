@@ -7,7 +7,7 @@
 
 #include "agents/list_schedule.h"
 
-namespace berth::agents {
+namespace stowplan::agents {
 
 // The bytes of its outputs that are its own storage.
 sim::Bytes OwnOutputBytes(const sim::Op& op);
@@ -31,4 +31,4 @@ class LiveOutputs {
   std::vector<std::vector<std::pair<sim::DeviceIndex, sim::Bytes>>> copies_;  // by op
 };
 
-}  // namespace berth::agents
+}  // namespace stowplan::agents

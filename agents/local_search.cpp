@@ -20,7 +20,7 @@
 #include "agents/objective.h"
 #include "agents/placements.h"
 
-namespace berth::agents {
+namespace stowplan::agents {
 namespace {
 
 // One run: the placement that it stands on, the best that it has stood on, and all that it has tried.
@@ -160,4 +160,4 @@ std::unique_ptr<Agent> MakeLocalSearch(const Spec& spec) {
   return std::make_unique<LocalSearch>(spec);
 }
 
-}  // namespace berth::agents
+}  // namespace stowplan::agents

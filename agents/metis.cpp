@@ -11,10 +11,10 @@
 #include "agents/partition_graph.h"
 #include "sim/error.h"
 
-namespace berth::agents {
+namespace stowplan::agents {
 namespace {
 
-static_assert(sizeof(idx_t) == sizeof(std::int32_t), "berth is written for METIS with 32-bit numbers");
+static_assert(sizeof(idx_t) == sizeof(std::int32_t), "stowplan is written for METIS with 32-bit numbers");
 
 std::vector<idx_t> Partition(PartitionGraph& graph, bool with_memory, idx_t parts, std::uint64_t seed) {
   auto vertices = static_cast<idx_t>(graph.unit_cost.size());
@@ -82,4 +82,4 @@ std::unique_ptr<Agent> MakeMetis(const Spec& spec) {
   return std::make_unique<Metis>(spec);
 }
 
-}  // namespace berth::agents
+}  // namespace stowplan::agents

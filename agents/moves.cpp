@@ -6,7 +6,7 @@
 #include "agents/placements.h"
 #include "sim/error.h"
 
-namespace berth::agents {
+namespace stowplan::agents {
 namespace {
 
 // By op: the ops on the longest path from a source that end there, or with `reversed` to a sink.
@@ -209,7 +209,7 @@ void Moves::SwapRuns(UnitPlacement& placement, Rng& rng) const {
 
 // Of the level or one above.
 void Moves::MoveCluster(UnitPlacement& placement, std::size_t level, Rng& rng) const {
-  BERTH_CHECK(level <= top_);
+  STOWPLAN_CHECK(level <= top_);
   const auto draw = [&] {
     const std::size_t at = level + rng.Below(top_ + 1 - level);
     return tree().Cluster(at, rng.Below(tree().Clusters(at)));
@@ -245,4 +245,4 @@ std::vector<UnitPlacement> StartsOf(const std::string& start, const Task& task, 
   return {StartPlacement(task, seed)};
 }
 
-}  // namespace berth::agents
+}  // namespace stowplan::agents

@@ -15,7 +15,7 @@
 #include "agents/unit_tree.h"
 #include "sim/error.h"
 
-namespace berth::agents {
+namespace stowplan::agents {
 
 class Moves {
  public:
@@ -34,7 +34,7 @@ class Moves {
 
   // With clusters alone:
   const UnitTree& tree() const {
-    BERTH_CHECK(tree_.has_value());
+    STOWPLAN_CHECK(tree_.has_value());
     return *tree_;
   }
   // A cluster of `level` or above goes to one device; the same where there is no other device. Of `level` there are two at
@@ -76,4 +76,4 @@ class Moves {
 std::vector<UnitPlacement> StartsOf(const std::string& start, const Task& task, const Moves& moves,
                                     std::uint64_t seed);
 
-}  // namespace berth::agents
+}  // namespace stowplan::agents

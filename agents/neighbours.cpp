@@ -5,7 +5,7 @@
 #include <map>
 #include <utility>
 
-namespace berth::agents {
+namespace stowplan::agents {
 
 std::vector<UnitIndex> HeaviestEarlierNeighbours(const Task& task, const std::vector<UnitIndex>& order) {
   std::vector<UnitIndex> position(order.size());
@@ -29,4 +29,4 @@ std::vector<UnitIndex> HeaviestEarlierNeighbours(const Task& task, const std::ve
   return heaviest;
 }
 
-}  // namespace berth::agents
+}  // namespace stowplan::agents

@@ -5,10 +5,10 @@
 
 #include "agents/task.h"
 
-namespace berth::agents {
+namespace stowplan::agents {
 
 // By position in `order`, a permutation of the units: the position of the earlier unit with which the unit there
 // exchanges most bytes, both ways together; the earliest of equals; -1 = it exchanges nothing with an earlier one.
 std::vector<UnitIndex> HeaviestEarlierNeighbours(const Task& task, const std::vector<UnitIndex>& order);
 
-}  // namespace berth::agents
+}  // namespace stowplan::agents

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-namespace berth::agents {
+namespace stowplan::agents {
 
 Objective ObjectiveOf(const Task& task, const Evaluation& evaluation) {
   if (evaluation.stopped) return {};
@@ -27,4 +27,4 @@ double ShapedReward(const Task& task, const Evaluation& evaluation) {
   return reward - 1 - overflow;
 }
 
-}  // namespace berth::agents
+}  // namespace stowplan::agents

@@ -8,7 +8,7 @@
 #include "agents/evaluator.h"
 #include "agents/task.h"
 
-namespace berth::agents {
+namespace stowplan::agents {
 
 struct Objective {
   sim::Bytes overflow = std::numeric_limits<sim::Bytes>::max();  // above the capacities, summed over devices
@@ -23,4 +23,4 @@ Objective ObjectiveOf(const Task& task, const Evaluation& evaluation);
 // each device, the part by which its peak is above its capacity.
 double ShapedReward(const Task& task, const Evaluation& evaluation);
 
-}  // namespace berth::agents
+}  // namespace stowplan::agents

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-namespace berth::agents {
+namespace stowplan::agents {
 namespace {
 
 constexpr std::int64_t kMaxSum = std::int64_t{1} << 30;  // leaves room for the libraries' own sums
@@ -62,4 +62,4 @@ PartitionGraph MakePartitionGraph(const Task& task, sim::DeviceIndex priced) {
   return graph;
 }
 
-}  // namespace berth::agents
+}  // namespace stowplan::agents

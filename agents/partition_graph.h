@@ -7,7 +7,7 @@
 
 #include "agents/task.h"
 
-namespace berth::agents {
+namespace stowplan::agents {
 
 // Compressed rows; every edge is in the rows of both its ends. Cost in 0.1 us, bytes in KiB, each at least 1.
 // A kind of weight whose sum would not fit into 32 bits is divided by one number.
@@ -21,4 +21,4 @@ struct PartitionGraph {
 
 PartitionGraph MakePartitionGraph(const Task& task, sim::DeviceIndex priced);
 
-}  // namespace berth::agents
+}  // namespace stowplan::agents

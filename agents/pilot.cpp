@@ -1,4 +1,4 @@
-// berth's own search: plans on screens (sim/screen.h), samples what the plan ends at, and goes on from the best placement
+// stowplan's own search: plans on screens (sim/screen.h), samples what the plan ends at, and goes on from the best placement
 // sampled.
 //
 //  1. `plan` screens of simulated annealing in `chains` chains that move at once, from units on devices by chance. Half of
@@ -28,7 +28,7 @@
 #include "agents/placements.h"
 #include "agents/screening.h"
 
-namespace berth::agents {
+namespace stowplan::agents {
 namespace {
 
 constexpr double kHeated = 128;  // clusters that take all of `hot`: as many as units where it was chosen
@@ -298,4 +298,4 @@ std::unique_ptr<Agent> MakePilot(const Spec& spec) {
   return std::make_unique<Pilot>(spec);
 }
 
-}  // namespace berth::agents
+}  // namespace stowplan::agents

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-namespace berth::agents {
+namespace stowplan::agents {
 
 UnitPlacement UniformPlacement(const Task& task, Rng& rng) {
   UnitPlacement placement(task.units.ops.size());
@@ -51,4 +51,4 @@ std::uint64_t HashOf(const UnitPlacement& placement) {
   return hash;
 }
 
-}  // namespace berth::agents
+}  // namespace stowplan::agents

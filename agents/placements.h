@@ -4,7 +4,7 @@
 #include "agents/random.h"
 #include "agents/task.h"
 
-namespace berth::agents {
+namespace stowplan::agents {
 
 // Every unit on a device of task.devices, drawn uniformly and independently.
 UnitPlacement UniformPlacement(const Task& task, Rng& rng);
@@ -23,4 +23,4 @@ UnitPlacement BlockPlacement(const Task& task, Rng& rng);
 // 10^-7.
 std::uint64_t HashOf(const UnitPlacement& placement);
 
-}  // namespace berth::agents
+}  // namespace stowplan::agents

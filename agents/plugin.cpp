@@ -7,11 +7,11 @@
 
 #include <dlfcn.h>
 
-#include "berth_interface.h"
 #include "sim/error.h"
 #include "sim/plugin_interface.h"
+#include "stowplan_interface.h"
 
-namespace berth::agents {
+namespace stowplan::agents {
 namespace {
 
 std::string& Folder() {
@@ -28,7 +28,7 @@ std::filesystem::path Find(const Plugin& plugin) {
   const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe").parent_path();
   std::string looked_in;
   for (const std::string& folder :
-       {"../" + std::string(plugin.folder), std::string("../lib/berth"), Folder()}) {
+       {"../" + std::string(plugin.folder), std::string("../lib/stowplan"), Folder()}) {
     if (folder.empty()) continue;
     std::filesystem::path candidate = (program / folder / plugin.file).lexically_normal();
     if (std::error_code ignored; std::filesystem::exists(candidate, ignored)) return candidate;
@@ -49,7 +49,7 @@ void SetPluginFolder(const std::string& folder) {
 
 void* PluginSymbol(const Plugin& plugin) {
   const std::filesystem::path path = Find(plugin);
-  CheckPlugin(path.string(), plugin.what, BERTH_INTERFACE);
+  CheckPlugin(path.string(), plugin.what, STOWPLAN_INTERFACE);
   // A name without a folder would be looked for where the loader looks for libraries.
   void* const library = dlopen(std::filesystem::absolute(path).c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) throw RunError(std::string(plugin.what) + " cannot be opened: " + dlerror());
@@ -61,4 +61,4 @@ void* PluginSymbol(const Plugin& plugin) {
   return symbol;
 }
 
-}  // namespace berth::agents
+}  // namespace stowplan::agents

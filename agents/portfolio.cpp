@@ -10,7 +10,7 @@
 
 #include "agents/agents.h"
 
-namespace berth::agents {
+namespace stowplan::agents {
 namespace {
 
 bool Suits(const AgentRow& row, const Task& task) {
@@ -61,4 +61,4 @@ std::unique_ptr<Agent> MakePortfolio(const Spec& spec) {
   return std::make_unique<Portfolio>(spec);
 }
 
-}  // namespace berth::agents
+}  // namespace stowplan::agents

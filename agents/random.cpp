@@ -9,7 +9,7 @@
 #include "agents/agents.h"
 #include "agents/placements.h"
 
-namespace berth::agents {
+namespace stowplan::agents {
 namespace {
 
 constexpr std::int64_t kBatch = 64;
@@ -65,4 +65,4 @@ std::unique_ptr<Agent> MakeRandom(const Spec& spec) {
   return std::make_unique<Random>(spec);
 }
 
-}  // namespace berth::agents
+}  // namespace stowplan::agents

@@ -11,7 +11,7 @@
 
 #include "sim/fnv.h"
 
-namespace berth::agents {
+namespace stowplan::agents {
 
 // SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, OOPSLA 2014): one step of a
 // counter through a mixer; also the hash of this folder.
@@ -82,4 +82,4 @@ class Rng {
   State state_;
 };
 
-}  // namespace berth::agents
+}  // namespace stowplan::agents

@@ -5,7 +5,7 @@
 
 #include "agents/plugin.h"
 
-namespace berth::agents {
+namespace stowplan::agents {
 namespace {
 
 class Alone final : public Ranks {
@@ -38,8 +38,9 @@ namespace {
 
 Ranks& Open() {
   if (Told({"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"}) <= 1) return OneRank();
-  static constexpr Plugin kPlugin = {"MPI",        "libberth_mpi.so",   "agents/mpi",     "BERTH_MPI_PLUGIN",
-                                     kRanksSymbol, BERTH_WITH_MPI != 0, "an MPI library", "berth_mpi"};
+  static constexpr Plugin kPlugin = {
+      "MPI",        "libstowplan_mpi.so",   "agents/mpi",     "STOWPLAN_MPI_PLUGIN",
+      kRanksSymbol, STOWPLAN_WITH_MPI != 0, "an MPI library", "stowplan_mpi"};
   return *reinterpret_cast<RanksFactory>(PluginSymbol(kPlugin))();
 }
 
@@ -63,4 +64,4 @@ bool IsFurtherRank() {
   return Told({"OMPI_COMM_WORLD_RANK", "PMI_RANK"}) > 0;
 }
 
-}  // namespace berth::agents
+}  // namespace stowplan::agents

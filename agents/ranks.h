@@ -1,4 +1,4 @@
-// The processes of one run under MPI: `mpirun -n 4 berth place …`. All of them take the same steps with the same random
+// The processes of one run under MPI: `mpirun -n 4 stowplan place …`. All of them take the same steps with the same random
 // numbers; what they share out is the work between two steps (placements to simulate, gradients to compute), and every
 // rank gets all of it back, so that every rank knows everything that a single process would.
 //
@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace berth::agents {
+namespace stowplan::agents {
 
 class Ranks {
  public:
@@ -42,7 +42,7 @@ class Ranks {
 // Of a process that is by itself.
 Ranks& OneRank();
 
-// Those that mpirun started, through the module libberth_mpi.so; OneRank() where mpirun did not start this. Opened at the
+// Those that mpirun started, through the module libstowplan_mpi.so; OneRank() where mpirun did not start this. Opened at the
 // first call. Throws RunError where mpirun started several and this build lacks MPI: they would all do the same.
 Ranks& World();
 
@@ -54,6 +54,6 @@ void AbortOthers(int status);
 
 // The module's only symbol.
 using RanksFactory = Ranks* (*)();
-inline constexpr char kRanksSymbol[] = "berth_mpi_ranks";
+inline constexpr char kRanksSymbol[] = "stowplan_mpi_ranks";
 
-}  // namespace berth::agents
+}  // namespace stowplan::agents

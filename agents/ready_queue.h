@@ -12,7 +12,7 @@
 #include "sim/op_graph.h"
 #include "sim/units.h"
 
-namespace berth::agents {
+namespace stowplan::agents {
 
 struct Candidate {
   sim::OpIndex op = -1;  // -1 = there is none
@@ -64,4 +64,4 @@ class ReadyQueue {
   Heap startable_;  // by position
 };
 
-}  // namespace berth::agents
+}  // namespace stowplan::agents

@@ -4,7 +4,7 @@
 #include "sim/error.h"
 #include "sim/nearest_name.h"
 
-namespace berth::agents {
+namespace stowplan::agents {
 
 // Literals, so that a row can join them with its own parameters.
 // Of all learners that draw whole placements, last in their lists; defaults are those of preset=tuned.
@@ -176,4 +176,4 @@ std::unique_ptr<Agent> MakeAgent(const std::string& text) {
                    "; it must be one of " + JoinNames(known));
 }
 
-}  // namespace berth::agents
+}  // namespace stowplan::agents

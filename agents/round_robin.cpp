@@ -2,7 +2,7 @@
 // and the specimen to copy for a new agent.
 #include "agents/agents.h"
 
-namespace berth::agents {
+namespace stowplan::agents {
 namespace {
 
 class RoundRobin final : public Agent {
@@ -35,4 +35,4 @@ std::unique_ptr<Agent> MakeRoundRobin(const Spec& spec) {
   return std::make_unique<RoundRobin>(spec);
 }
 
-}  // namespace berth::agents
+}  // namespace stowplan::agents

@@ -21,10 +21,11 @@ extern "C" {
 #include "agents/partition_graph.h"
 #include "sim/error.h"
 
-namespace berth::agents {
+namespace stowplan::agents {
 namespace {
 
-static_assert(sizeof(SCOTCH_Num) == sizeof(std::int32_t), "berth is written for Scotch with 32-bit numbers");
+static_assert(sizeof(SCOTCH_Num) == sizeof(std::int32_t),
+              "stowplan is written for Scotch with 32-bit numbers");
 
 void Require(int error, const char* call) {
   if (error != 0) throw RunError(std::string("Scotch refused the call of ") + call);
@@ -137,4 +138,4 @@ std::unique_ptr<Agent> MakeMinCut(const Spec& spec) {
   return std::make_unique<Scotch>(spec, false);
 }
 
-}  // namespace berth::agents
+}  // namespace stowplan::agents

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace berth::agents {
+namespace stowplan::agents {
 
 Screening::Screening(const Task& task, Evaluator& evaluator, int threads)
     : task_(task),
@@ -43,4 +43,4 @@ void Screening::CorrectPeaks(const Screened& screened, const std::vector<sim::By
   }
 }
 
-}  // namespace berth::agents
+}  // namespace stowplan::agents

@@ -10,7 +10,7 @@
 #include "agents/task.h"
 #include "sim/screen.h"
 
-namespace berth::agents {
+namespace stowplan::agents {
 
 struct Screened {
   Objective objective;
@@ -38,4 +38,4 @@ class Screening {
   std::vector<double> peak_scale_;  // by device
 };
 
-}  // namespace berth::agents
+}  // namespace stowplan::agents

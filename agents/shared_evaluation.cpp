@@ -10,7 +10,7 @@
 
 #include "sim/error.h"
 
-namespace berth::agents {
+namespace stowplan::agents {
 namespace {
 
 template <typename T>
@@ -111,7 +111,7 @@ RankReport ExchangeReports(Ranks& ranks, const RankReport& own) {
   RankReport all;
   for (const std::string& bytes : ranks.Exchange(ToBytes(own))) {
     std::optional<RankReport> part = FromBytes(bytes);
-    BERTH_CHECK(part.has_value());
+    STOWPLAN_CHECK(part.has_value());
     all.stop = all.stop || part->stop;
     all.evaluations.insert(all.evaluations.end(), std::make_move_iterator(part->evaluations.begin()),
                            std::make_move_iterator(part->evaluations.end()));
@@ -119,4 +119,4 @@ RankReport ExchangeReports(Ranks& ranks, const RankReport& own) {
   return all;
 }
 
-}  // namespace berth::agents
+}  // namespace stowplan::agents

@@ -8,7 +8,7 @@
 
 #include "agents/evaluator.h"
 
-namespace berth::agents {
+namespace stowplan::agents {
 
 // What one rank has to say after its part of a call.
 struct RankReport {
@@ -23,4 +23,4 @@ RankReport ExchangeReports(Ranks& ranks, const RankReport& own);
 std::string ToBytes(const RankReport& report);
 std::optional<RankReport> FromBytes(std::string_view bytes);
 
-}  // namespace berth::agents
+}  // namespace stowplan::agents

@@ -3,7 +3,7 @@
 #include "agents/agents.h"
 #include "sim/error.h"
 
-namespace berth::agents {
+namespace stowplan::agents {
 namespace {
 
 class SingleDevice final : public Agent {
@@ -43,4 +43,4 @@ std::unique_ptr<Agent> MakeSingleGpu(const Spec& spec) {
   return std::make_unique<SingleDevice>(spec, sim::DeviceClass::kGpu);
 }
 
-}  // namespace berth::agents
+}  // namespace stowplan::agents

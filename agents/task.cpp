@@ -14,7 +14,7 @@
 #include "sim/error.h"
 #include "sim/spec.h"
 
-namespace berth::agents {
+namespace stowplan::agents {
 namespace {
 
 using sim::DeviceIndex;
@@ -319,4 +319,4 @@ std::vector<DeviceIndex> Accelerators(const Task& task) {
   return gpus.empty() ? task.devices : gpus;
 }
 
-}  // namespace berth::agents
+}  // namespace stowplan::agents

@@ -8,7 +8,7 @@
 #include "sim/simulator.h"
 #include "sim/spec.h"
 
-namespace berth::agents {
+namespace stowplan::agents {
 
 using UnitIndex = std::int32_t;
 using UnitPlacement = std::vector<sim::DeviceIndex>;  // by unit
@@ -100,4 +100,4 @@ std::vector<sim::DeviceIndex> DevicesOf(const Task& task, sim::DeviceClass devic
 // GPU.
 std::vector<sim::DeviceIndex> Accelerators(const Task& task);
 
-}  // namespace berth::agents
+}  // namespace stowplan::agents

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace berth::agents {
+namespace stowplan::agents {
 
 sim::Picos LoneTransferTime(const sim::Cluster& cluster, sim::Bytes bytes, sim::DeviceIndex from,
                             sim::DeviceIndex to) {
@@ -33,4 +33,4 @@ sim::Picos DispatchCost(const sim::Cluster& cluster, const sim::Op& op, sim::Dev
   return cost * op.framework_ops;
 }
 
-}  // namespace berth::agents
+}  // namespace stowplan::agents

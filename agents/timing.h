@@ -4,7 +4,7 @@
 #include "sim/cluster.h"
 #include "sim/op_graph.h"
 
-namespace berth::agents {
+namespace stowplan::agents {
 
 // After an op with non-zero cost a device under the published rules waits so long (docs/model.md, section 8).
 inline constexpr sim::Picos kPublishedGap = 5'700'000;
@@ -17,4 +17,4 @@ sim::Picos LoneTransferTime(const sim::Cluster& cluster, sim::Bytes bytes, sim::
 // What it costs a host thread to issue the op.
 sim::Picos DispatchCost(const sim::Cluster& cluster, const sim::Op& op, sim::DeviceIndex device);
 
-}  // namespace berth::agents
+}  // namespace stowplan::agents

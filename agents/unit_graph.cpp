@@ -7,7 +7,7 @@
 #include "agents/components.h"
 #include "sim/error.h"
 
-namespace berth::agents {
+namespace stowplan::agents {
 namespace {
 
 using Edges = UnitGraph::Edges;
@@ -70,7 +70,7 @@ std::vector<std::int32_t> Depths(const Adjacency& successors) {
       if (--waits[Index(to)] == 0) ready.push_back(to);
     }
   }
-  BERTH_CHECK_EQ(ready.size(), successors.size());
+  STOWPLAN_CHECK_EQ(ready.size(), successors.size());
   return depth;
 }
 
@@ -144,4 +144,4 @@ UnitGraph::UnitGraph(UnitIndex units, Edges edges, bool reach)
   if (reach) reach_ = ReachSets(successors, order_, words_);
 }
 
-}  // namespace berth::agents
+}  // namespace stowplan::agents

@@ -7,7 +7,7 @@
 
 #include "agents/task.h"
 
-namespace berth::agents {
+namespace stowplan::agents {
 
 // Built once per task. Acyclic: a training step runs forward and back through the same units where gradients
 // and updates are colocated with what they belong to, and its way back is folded onto its way forward.
@@ -52,4 +52,4 @@ class UnitGraph {
   std::vector<std::uint64_t> reach_;  // [from][word]: bit sets
 };
 
-}  // namespace berth::agents
+}  // namespace stowplan::agents

@@ -5,7 +5,7 @@
 
 #include "agents/unit_graph.h"
 
-namespace berth::agents {
+namespace stowplan::agents {
 
 using sim::Picos;
 
@@ -151,4 +151,4 @@ std::vector<std::size_t> ScheduleByCriticalPath(const UnitScheduleGraph& graph) 
   return slots;
 }
 
-}  // namespace berth::agents
+}  // namespace stowplan::agents

@@ -11,7 +11,7 @@
 
 #include "agents/task.h"
 
-namespace berth::agents {
+namespace stowplan::agents {
 
 // What the schedules of one task share. Immutable.
 class UnitScheduleGraph {
@@ -110,4 +110,4 @@ class UnitSchedule {
 // of equals. Slots by unit.
 std::vector<std::size_t> ScheduleByCriticalPath(const UnitScheduleGraph& graph);
 
-}  // namespace berth::agents
+}  // namespace stowplan::agents

@@ -9,7 +9,7 @@
 #include <set>
 #include <utility>
 
-namespace berth::agents {
+namespace stowplan::agents {
 namespace {
 
 using Clusters = std::vector<std::vector<std::size_t>>;  // units
@@ -226,4 +226,4 @@ std::vector<std::int32_t> GroupsOf(const UnitTree& tree, std::size_t groups) {
   return group_of_unit;
 }
 
-}  // namespace berth::agents
+}  // namespace stowplan::agents

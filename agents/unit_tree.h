@@ -14,7 +14,7 @@
 
 #include "agents/task.h"
 
-namespace berth::agents {
+namespace stowplan::agents {
 
 struct UnitTree {
   static constexpr std::size_t kFactor = 4;
@@ -43,4 +43,4 @@ UnitTree MakeUnitTree(const sim::OpGraph& graph, const Units& units);
 // groups each unit is one. In time like that of sorting the units.
 std::vector<std::int32_t> GroupsOf(const UnitTree& tree, std::size_t groups);
 
-}  // namespace berth::agents
+}  // namespace stowplan::agents

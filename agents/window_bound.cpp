@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace berth::agents {
+namespace stowplan::agents {
 namespace {
 
 // For one `behind`: all spans' heads as `before`, in one sweep. Between heads the bound bends upwards, so that none is missed.
@@ -79,4 +79,4 @@ Window BusiestWindow(const std::vector<Span>& spans, double devices, sim::Picos 
   return window;
 }
 
-}  // namespace berth::agents
+}  // namespace stowplan::agents

@@ -11,7 +11,7 @@
 
 #include "sim/units.h"
 
-namespace berth::agents {
+namespace stowplan::agents {
 
 struct Span {
   sim::Picos head = 0;
@@ -35,4 +35,4 @@ struct Window {
 // run. Of many windows some are tried, so that it takes about a second for any graph. It proves nothing: see bounds.cpp.
 Window BusiestWindow(const std::vector<Span>& spans, double devices, sim::Picos known);
 
-}  // namespace berth::agents
+}  // namespace stowplan::agents

@@ -19,7 +19,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace berth::agents {
+namespace stowplan::agents {
 namespace {
 
 __extension__ using Wide = __int128;
@@ -273,4 +273,4 @@ sim::Picos WorkBound(const WorkProblem& problem) {
   return problem.items == 0 ? 0 : Dual(problem).Maximise();
 }
 
-}  // namespace berth::agents
+}  // namespace stowplan::agents

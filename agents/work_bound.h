@@ -7,7 +7,7 @@
 
 #include "sim/units.h"
 
-namespace berth::agents {
+namespace stowplan::agents {
 
 // Items that are put on devices whole. All devices of a class are alike to every item.
 struct WorkProblem {
@@ -29,4 +29,4 @@ struct WorkProblem {
 // A time that no assignment (within the capacities) can beat.
 sim::Picos WorkBound(const WorkProblem& problem);
 
-}  // namespace berth::agents
+}  // namespace stowplan::agents

@@ -7,7 +7,7 @@
 #include <fstream>
 #include <sstream>
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 // The first words of a file that holds numbers or "max"; 0 for what is no number.
@@ -83,4 +83,4 @@ CgroupLimits ReadCgroupLimits(const std::string& root) {
               found.memory < static_cast<double>(sim::kMaxBytes) ? static_cast<sim::Bytes>(found.memory) : 0};
 }
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

@@ -5,7 +5,7 @@
 
 #include "sim/units.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 
 struct CgroupLimits {
   double cpus = 0;        // processor time for each second; 0 = no limit
@@ -16,4 +16,4 @@ struct CgroupLimits {
 // of those around it that can be seen. What is not there or cannot be read is no limit. The root of this machine is "".
 CgroupLimits ReadCgroupLimits(const std::string& root);
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

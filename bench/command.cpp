@@ -24,10 +24,10 @@
 #include "sim/output_error.h"
 #include "sim/spec.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
-constexpr const char* kWhat = "berth: where the operations of a neural network should run";
+constexpr const char* kWhat = "stowplan: where the operations of a neural network should run";
 
 // --help within the width of a terminal.
 class HelpText : public CLI::Formatter {
@@ -70,7 +70,7 @@ void RefuseEmptyNames(CLI::App& app) {
 std::vector<Verb> DeclareAll(CLI::App& app) {
   app.require_subcommand(1);
   app.formatter(std::make_shared<HelpText>());  // of the verbs, too
-  app.set_version_flag("--version", [] { return "berth " + Version(); });
+  app.set_version_flag("--version", [] { return "stowplan " + Version(); });
   std::vector<Verb> verbs;
   for (const CommandRow& row : Commands()) {
     Verb verb{row.make(), app.add_subcommand(row.name, row.what), row.shares_work};
@@ -98,7 +98,7 @@ std::string OneLine(std::string text) {
 }
 
 int Fail(int status, const std::string& sentence) {
-  TellSentence(fmt::format("berth: {}\n", OneLine(sentence)));
+  TellSentence(fmt::format("stowplan: {}\n", OneLine(sentence)));
   return status;
 }
 
@@ -118,7 +118,7 @@ int EndInterrupted(const std::string& sentence) {
   return agents::IsFurtherRank() ? 0 : Fail(kInterruptedStatus, sentence);
 }
 
-// Somebody who closes the pipe has read what he wanted: `berth list agents | head`.
+// Somebody who closes the pipe has read what he wanted: `stowplan list agents | head`.
 int OutputFailed(int reason) {
   if (reason != EPIPE) Fail(1, fmt::format("standard output cannot be written: {}.", std::strerror(reason)));
   agents::AbortOthers(1);
@@ -162,7 +162,7 @@ std::string Unknown(const CLI::App& app, const std::string& name) {
     }
     if (!verbs.empty()) {
       return fmt::format("there is no verb \"{}\"{}; there are {}",
-                         name == "berth" ? word : name.substr(name.find(' ') + 1) + " " + word,
+                         name == "stowplan" ? word : name.substr(name.find(' ') + 1) + " " + word,
                          DidYouMean(word, verbs), JoinNames(verbs));
     }
     const CLI::Option* graph = app.get_option_no_throw("--graph");
@@ -182,7 +182,7 @@ int ParseFailure(const CLI::App& program, const CLI::ParseError& error) {
     std::cout.flush();
     return std::cout ? status : OutputFailed(errno);
   }
-  std::string name = "berth";
+  std::string name = "stowplan";
   std::string what;
   for (const CLI::App* app = &program;;) {
     what = Unknown(*app, name);
@@ -243,7 +243,7 @@ const std::vector<ExitStatus>& ExitStatuses() {
 int RunProgram(int argc, const char* const* argv) {
   OpenStandardStreams();
   RememberCommandLine(argc, argv);
-  CLI::App app(kWhat, "berth");
+  CLI::App app(kWhat, "stowplan");
   std::vector<Verb> verbs = DeclareAll(app);
   try {
     app.parse(argc, const_cast<char**>(argv));
@@ -272,7 +272,7 @@ int RunProgram(int argc, const char* const* argv) {
     return GiveUp(fmt::format("this machine refused something: {}.", error.what()));
   } catch (const std::exception& error) {
     return GiveUp(
-        fmt::format("this is a bug of berth, please report it with the command line: {}", error.what()));
+        fmt::format("this is a bug of stowplan, please report it with the command line: {}", error.what()));
   }
 }
 
@@ -282,7 +282,7 @@ std::string Version() {
 }
 
 void WithProgram(const std::function<void(const CLI::App& program)>& use) {
-  CLI::App app(kWhat, "berth");
+  CLI::App app(kWhat, "stowplan");
   const std::vector<Verb> verbs = DeclareAll(app);
   use(app);
 }
@@ -293,4 +293,4 @@ std::string PrintCliReference() {
   return text;
 }
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

@@ -11,7 +11,7 @@ namespace CLI {
 class App;
 }
 
-namespace berth::bench {
+namespace stowplan::bench {
 
 // Contract:
 //  - Declare() binds options to members of the command and starts nothing; the command outlives the parse. It gives
@@ -55,4 +55,4 @@ void WithProgram(const std::function<void(const CLI::App& program)>& use);
 // The command line as docs/cli.md shows it: every verb, its options and defaults, in Markdown.
 std::string PrintCliReference();
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

@@ -11,10 +11,10 @@
 #include "sim/nearest_name.h"
 #include "sim/spec.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
-// Which names an option takes, by its own name and that of `berth list`; positionals by the text of their value.
+// Which names an option takes, by its own name and that of `stowplan list`; positionals by the text of their value.
 struct Takes {
   const char* option;
   const char* kind;
@@ -28,28 +28,28 @@ constexpr Takes kTakes[] = {
     {"--table", "tables"},           {"NAME", "tables"},
 };
 
-constexpr const char* kBash = R"(# Completion of berth for bash: source <(berth completion bash)
-_berth() {
+constexpr const char* kBash = R"(# Completion of stowplan for bash: source <(stowplan completion bash)
+_stowplan() {
   local IFS=$'\n'
   COMPREPLY=($("${COMP_WORDS[0]}" completion words -- "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null))
 }
-complete -o default -F _berth berth
+complete -o default -F _stowplan stowplan
 )";
-constexpr const char* kZsh = R"(#compdef berth
-# Completion of berth for zsh: source <(berth completion zsh), or as _berth in a folder of $fpath
-_berth() {
+constexpr const char* kZsh = R"(#compdef stowplan
+# Completion of stowplan for zsh: source <(stowplan completion zsh), or as _stowplan in a folder of $fpath
+_stowplan() {
   local -a found
   found=("${(@f)$("${words[1]}" completion words -- "${(@)words[2,CURRENT]}" 2>/dev/null)}")
   if [[ -n "${found[1]}" ]]; then compadd -- "${found[@]}"; else _files; fi
 }
-if [[ "${funcstack[1]}" == _berth ]]; then _berth "$@"; else compdef _berth berth; fi
+if [[ "${funcstack[1]}" == _stowplan ]]; then _stowplan "$@"; else compdef _stowplan stowplan; fi
 )";
-constexpr const char* kFish = R"(# Completion of berth for fish: berth completion fish | source
-function __berth_words
+constexpr const char* kFish = R"(# Completion of stowplan for fish: stowplan completion fish | source
+function __stowplan_words
   set -l typed (commandline -opc)
   $typed[1] completion words -- $typed[2..-1] (commandline -ct) 2>/dev/null
 end
-complete -c berth -a '(__berth_words)'
+complete -c stowplan -a '(__stowplan_words)'
 )";
 struct Shell {
   const char* name;
@@ -166,8 +166,8 @@ std::string CompletionScript(const std::string& shell) {
     if (shell == row.name) return row.script;
     names.emplace_back(row.name);
   }
-  throw InputError(fmt::format("berth completion: there is none for \"{}\"{}; there is for {}.", shell,
+  throw InputError(fmt::format("stowplan completion: there is none for \"{}\"{}; there is for {}.", shell,
                                DidYouMean(shell, names), JoinNames(names)));
 }
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

@@ -8,13 +8,13 @@ namespace CLI {
 class App;
 }
 
-namespace berth::bench {
+namespace stowplan::bench {
 
-// Words that the last of `typed`, which may be empty, is the beginning of: verbs, options, names of what `berth list` lists,
+// Words that the last of `typed`, which may be empty, is the beginning of: verbs, options, names of what `stowplan list` lists,
 // choices. `typed`: what stands behind the program's name, up to the cursor. Empty where a file is wanted, or anything.
 std::vector<std::string> Completions(const CLI::App& program, const std::vector<std::string>& typed);
 
 // What bash, zsh or fish is given to ask for them. Throws InputError for another shell.
 std::string CompletionScript(const std::string& shell);
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

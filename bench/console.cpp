@@ -10,7 +10,7 @@
 
 #include "sim/error.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 // Four significant digits without an exponent for 1 <= value < 100000.
@@ -108,7 +108,7 @@ std::string_view Prefix(std::string_view text, std::size_t width) {
 }
 
 std::string Shortened(std::string_view text, std::size_t width) {
-  BERTH_CHECK(width > 0);
+  STOWPLAN_CHECK(width > 0);
   const std::size_t all = TextWidth(text), last = width / 2;
   if (all <= width) return std::string(text);
   return fmt::format("{}…{}", Prefix(text, width - 1 - last), text.substr(Prefix(text, all - last).size()));
@@ -154,9 +154,9 @@ void TellSentence(std::string_view text) {
 }
 
 TextTable::TextTable(std::string_view aligns, const std::vector<std::string>& titles) {
-  BERTH_CHECK(aligns.size() == titles.size());
+  STOWPLAN_CHECK(aligns.size() == titles.size());
   for (std::size_t c = 0; c < titles.size(); ++c) {
-    BERTH_CHECK(aligns[c] == 'l' || aligns[c] == 'r');
+    STOWPLAN_CHECK(aligns[c] == 'l' || aligns[c] == 'r');
     AddColumn(titles[c], aligns[c] == 'l' ? Align::kLeft : Align::kRight);
   }
 }
@@ -193,4 +193,4 @@ std::string TextTable::ToString(int indent) const {
   return text;
 }
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

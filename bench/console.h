@@ -9,7 +9,7 @@
 
 #include "sim/units.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 
 // "812.5 us", "1.184 s", "2 h 05 min": four significant digits, the unit that keeps the number above 1.
 std::string TimeText(double micros);
@@ -73,4 +73,4 @@ class TextTable {
   std::vector<std::vector<std::string>> rows_;
 };
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

@@ -7,7 +7,7 @@
 
 #include "sim/error.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 // Reads one field that starts at `at`; leaves `at` on the separator behind it or at the end.
@@ -98,4 +98,4 @@ std::int64_t ParseWholeNumber(const std::string& field, const std::string& where
   return Parsed<std::int64_t>(field, where, "a whole number");
 }
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-namespace berth::bench {
+namespace stowplan::bench {
 
 using CsvLine = std::vector<std::string>;
 
@@ -24,4 +24,4 @@ double ParseMeasured(const std::string& field, const std::string& where);
 // A whole number of 64 bits, in the same way.
 std::int64_t ParseWholeNumber(const std::string& field, const std::string& where);
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

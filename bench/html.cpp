@@ -4,7 +4,7 @@
 
 #include "BenchData.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 // JSON whose texts neither end a script element nor begin a comment in it.
@@ -55,7 +55,7 @@ std::string PrintPage(const std::string& title, const std::string& main, const P
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" "
       "content=\"width=device-width, initial-scale=1\">\n<meta http-equiv=\"Content-Security-Policy\" "
       "content=\"default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'\">\n"
-      "<title>berth: {}</title>\n<style>\n{}{}</style>\n"
+      "<title>stowplan: {}</title>\n<style>\n{}{}</style>\n"
       "<noscript><style>.results [hidden] {{ display: table-cell !important; }}</style></noscript>\n</head>\n"
       "<body>\n<main>\n{}</main>\n<div id=\"tip\" role=\"tooltip\" hidden></div>\n<script>{}</script>\n"
       "<script>\n{}</script>\n{}</body>\n</html>\n",
@@ -108,4 +108,4 @@ std::string JsonPoints(const std::vector<std::pair<double, double>>& points) {
   return "[" + json + "]";
 }
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace berth::bench {
+namespace stowplan::bench {
 
 std::string EscapeHtml(const std::string& text);
 
@@ -38,4 +38,4 @@ std::string FigureHtml(const std::string& kind, const std::string& title, const 
 std::string JsonNumber(double value);
 std::string JsonPoints(const std::vector<std::pair<double, double>>& points);
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

@@ -2,7 +2,7 @@
 
 #include <csignal>
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 std::atomic<bool> stop_requested{false};
@@ -25,4 +25,4 @@ const std::atomic<bool>& StopRequested() {
   return stop_requested;
 }
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

@@ -5,7 +5,7 @@
 #include <atomic>
 #include <stdexcept>
 
-namespace berth::bench {
+namespace stowplan::bench {
 
 // As shells report a program that SIGINT ended.
 inline constexpr int kInterruptedStatus = 130;
@@ -19,4 +19,4 @@ class Interrupted : public std::runtime_error {
 // Installs the handlers at the first call; the flag is set once the user asks to stop.
 const std::atomic<bool>& StopRequested();
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

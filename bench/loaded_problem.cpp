@@ -22,7 +22,7 @@
 #include "sim/nearest_name.h"
 #include "sim/spec.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 bool Matches(const sim::Device& device, const std::string& selector) {
@@ -106,8 +106,8 @@ sim::Cluster LoadOverridden(const ProblemSource& source, const sim::CostModel& m
   }
   for (const std::string& setting : source.memory) OverrideMemory(cluster, setting);
   if (cluster.links.empty() && cluster.size() > 1 && cluster.rules == sim::Rules::kNative) {
-    TellSentence(
-        fmt::format("berth: warning: cluster '{}' has no links, so every transfer is free\n", cluster.name));
+    TellSentence(fmt::format("stowplan: warning: cluster '{}' has no links, so every transfer is free\n",
+                             cluster.name));
   }
   return cluster;
 }
@@ -173,7 +173,7 @@ std::unique_ptr<cost_models::Catalogue> LoadCatalogue(const std::string& cluster
 void DeclareSheets(CLI::App& app, std::vector<std::string>& sheets) {
   app.add_option(
          "--sheet", sheets,
-         "data sheets of device kinds that the catalogue lacks, a berth.devices file (may be repeated)")
+         "data sheets of device kinds that the catalogue lacks, a stowplan.devices file (may be repeated)")
       ->option_text("FILE");
 }
 
@@ -263,4 +263,4 @@ std::vector<std::string> SelectDevices(const sim::Cluster& cluster, const std::s
   return names;
 }
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

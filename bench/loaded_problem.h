@@ -14,17 +14,17 @@ namespace CLI {
 class App;
 }
 
-namespace berth::bench {
+namespace stowplan::bench {
 
 struct ProblemSource {
-  std::string graph;  // names from `berth list` or files
+  std::string graph;  // names from `stowplan list` or files
   std::string cluster;
   std::string cost_model;           // spec or parameter file; empty = the default chain
   std::string rules;                // "native", "published"; empty = the cluster's
   std::string interconnect;         // empty = the cluster's
   std::vector<std::string> memory;  // "gpu=4GiB": by device, kind or class, later ones win
   std::vector<std::string> sheets;  // files with device kinds that the catalogue lacks
-  // What a berth.cluster file holds; `cluster` is then only what messages call it. Empty = `cluster` is loaded.
+  // What a stowplan.cluster file holds; `cluster` is then only what messages call it. Empty = `cluster` is loaded.
   std::string cluster_text;
 
   // Where a scenario file gives what stands above, for messages; empty = the command line does.
@@ -87,4 +87,4 @@ void OverrideRules(sim::Cluster& cluster, const std::string& rules);
 std::vector<std::string> SelectDevices(const sim::Cluster& cluster, const std::string& selection,
                                        const std::string& option = "--devices");
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

@@ -10,7 +10,7 @@
 #include "bench/console.h"
 #include "sim/error.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 // What CLI11 takes for the reason of a refusal; empty = it is right.
@@ -64,4 +64,4 @@ void RefuseTwoDocuments(const std::vector<std::pair<std::string, std::string>>& 
   }
 }
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

@@ -12,7 +12,7 @@ namespace CLI {
 class Option;
 }
 
-namespace berth::bench {
+namespace stowplan::bench {
 
 inline constexpr std::int64_t kMaxSamples = 1'000'000'000'000;
 inline constexpr std::int64_t kMaxSeed = INT64_MAX;
@@ -35,4 +35,4 @@ std::string WrongJsonName(const std::string& file);
 // Standard output holds one document: throws InputError where two files, each behind its option, are "-".
 void RefuseTwoDocuments(const std::vector<std::pair<std::string, std::string>>& files);
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

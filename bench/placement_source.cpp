@@ -11,7 +11,7 @@
 #include "sim/nearest_name.h"
 #include "sim/spec.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 std::vector<std::string> AgentsWithoutSearch() {
@@ -60,7 +60,7 @@ void DeclarePlacedProblem(CLI::App& app, ProblemSource& source, std::string& pla
   DeclareProblem(app, source);
   app.add_option(
          "--placement", placement,
-         "a placement file (- is standard input), the folder of a run (berth place --out), a human-expert "
+         "a placement file (- is standard input), the folder of a run (stowplan place --out), a human-expert "
          "file of msr-fiddle/dnn-partitioning, or an agent that needs no search")
       ->required()
       ->option_text("P");
@@ -81,9 +81,9 @@ sim::Placement LoadPlacement(const std::string& name_or_path, const agents::Task
         DidYouMean(Spec::Parse(name_or_path).name, AgentsWithoutSearch()), JoinNames(AgentsWithoutSearch())));
   }
   if (row->kind == agents::AgentKind::kSearch || row->kind == agents::AgentKind::kLearner) {
-    throw InputError(
-        fmt::format("the agent '{}' searches; `berth place --agent {}` runs it. Without search there are {}.",
-                    name_or_path, name_or_path, JoinNames(AgentsWithoutSearch())));
+    throw InputError(fmt::format(
+        "the agent '{}' searches; `stowplan place --agent {}` runs it. Without search there are {}.",
+        name_or_path, name_or_path, JoinNames(AgentsWithoutSearch())));
   }
   return FromAgent(name_or_path, task);
 }
@@ -99,4 +99,4 @@ void CheckStandardInput(const ProblemSource& source, const std::string& placemen
   }
 }
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

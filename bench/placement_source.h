@@ -1,4 +1,4 @@
-// The P of `berth simulate --placement P`: a placement file, a human-expert file of
+// The P of `stowplan simulate --placement P`: a placement file, a human-expert file of
 // msr-fiddle/dnn-partitioning, or an agent that needs no search.
 #pragma once
 
@@ -9,7 +9,7 @@
 #include "sim/placement.h"
 #include "sim/simulator.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 
 // The required options --graph, --cluster and --placement.
 void DeclarePlacedProblem(CLI::App& app, ProblemSource& source, std::string& placement);
@@ -24,4 +24,4 @@ sim::Placement LoadPlacement(const std::string& name_or_path, const agents::Task
 // Throws InputError where more than one of graph, cluster and placement is to be read from standard input.
 void CheckStandardInput(const ProblemSource& source, const std::string& placement);
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

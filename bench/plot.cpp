@@ -5,7 +5,7 @@
 #include "bench/html.h"
 #include "sim/formats/json_text.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 
 std::string PlotHtml(const Plot& plot) {
   std::string series, key;
@@ -37,4 +37,4 @@ std::string PlotHtml(const Plot& plot) {
   return FigureHtml("points", plot.title, spoken, json, more);
 }
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

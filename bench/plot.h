@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-namespace berth::bench {
+namespace stowplan::bench {
 
 struct PlotSeries {
   std::string name;
@@ -24,4 +24,4 @@ struct Plot {
 // The drawing, a key where there is more than one series, the numbers folded. Empty of no points.
 std::string PlotHtml(const Plot& plot);
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

@@ -8,7 +8,7 @@
 
 #include "sim/error.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 constexpr std::array kTexts = {std::pair{"graph", &ProblemSource::graph},
@@ -65,11 +65,11 @@ ProblemSource ReadProblemJson(const nlohmann::json& json, const std::string& pla
       RefuseSpecialFile(path, place);
     }
   } catch (const nlohmann::json::exception&) {
-    throw InputError(place + " is not what berth place writes there; give --graph and --cluster.");
+    throw InputError(place + " is not what stowplan place writes there; give --graph and --cluster.");
   }
   if (source.graph.empty() || source.cluster.empty())
     throw InputError(place + " names no graph and cluster; give --graph and --cluster.");
   return source;
 }
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

@@ -1,4 +1,4 @@
-// What a run was of, as its run.json keeps it, so that `berth export RUN` needs no other words.
+// What a run was of, as its run.json keeps it, so that `stowplan export RUN` needs no other words.
 #pragma once
 
 #include <string>
@@ -7,11 +7,11 @@
 
 #include "bench/loaded_problem.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 
 nlohmann::ordered_json ProblemJson(const ProblemSource& source);
 
 // `place`: what messages call the object. Throws InputError where it is none of ours.
 ProblemSource ReadProblemJson(const nlohmann::json& json, const std::string& place);
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

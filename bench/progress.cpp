@@ -9,7 +9,7 @@
 
 #include "bench/console.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 constexpr auto kRedraw = std::chrono::milliseconds(100);
@@ -166,4 +166,4 @@ void Progress::Draw(bool last) {
   Tell("\r\x1b[K" + FitProgress(line, TerminalWidth() - 1) + (last ? "\n" : ""));
 }
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

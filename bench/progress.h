@@ -9,7 +9,7 @@
 #include <string>
 #include <utility>
 
-namespace berth::bench {
+namespace stowplan::bench {
 
 // What the line says. Empty parts are left out.
 struct ProgressLine {
@@ -72,4 +72,4 @@ class Progress {
   std::deque<std::pair<Clock::time_point, std::int64_t>> marks_;
 };
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

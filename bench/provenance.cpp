@@ -5,14 +5,14 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
-#include "berth_revision.h"
 #include "profiler/host_machine.h"
+#include "stowplan_revision.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 std::string& CommandLine() {
-  static std::string line = "berth";
+  static std::string line = "stowplan";
   return line;
 }
 
@@ -25,9 +25,9 @@ void RememberCommandLine(int argc, const char* const* argv, const std::string& p
 Provenance CurrentProvenance() {
   Provenance provenance;
   provenance.command = CommandLine();
-  provenance.version = BERTH_VERSION;
-  provenance.revision = BERTH_REVISION;
-  provenance.dirty = BERTH_DIRTY;
+  provenance.version = STOWPLAN_VERSION;
+  provenance.revision = STOWPLAN_REVISION;
+  provenance.dirty = STOWPLAN_DIRTY;
   provenance.machine = profiler::HostText();
   provenance.date = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
   return provenance;
@@ -45,4 +45,4 @@ std::vector<std::pair<std::string, std::string>> ProvenanceFacts() {
           {"date", now.date}};
 }
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-namespace berth::bench {
+namespace stowplan::bench {
 
 struct Provenance {
   std::string command;  // as typed, but for the program's path
@@ -19,7 +19,7 @@ struct Provenance {
 };
 
 // Remembers the command line; called once by main().
-void RememberCommandLine(int argc, const char* const* argv, const std::string& program = "berth");
+void RememberCommandLine(int argc, const char* const* argv, const std::string& program = "stowplan");
 
 // The provenance of what is made now.
 Provenance CurrentProvenance();
@@ -27,4 +27,4 @@ Provenance CurrentProvenance();
 // The same for a page or report: command, revision, machine, date.
 std::vector<std::pair<std::string, std::string>> ProvenanceFacts();
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

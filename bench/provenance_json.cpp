@@ -4,7 +4,7 @@
 
 #include "bench/provenance.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 
 void AddProvenance(nlohmann::ordered_json& json) {
   const Provenance now = CurrentProvenance();
@@ -15,4 +15,4 @@ void AddProvenance(nlohmann::ordered_json& json) {
   json["date"] = now.date;
 }
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

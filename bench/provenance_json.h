@@ -3,9 +3,9 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-namespace berth::bench {
+namespace stowplan::bench {
 
 // Adds command, revision, dirty, machine and date.
 void AddProvenance(nlohmann::ordered_json& json);
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

@@ -8,7 +8,7 @@
 
 #include "sim/error.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 
 std::vector<sim::Placement> DrawPlacements(const sim::OpGraph& graph, const sim::Cluster& cluster,
                                            std::int64_t count, std::uint64_t seed) {
@@ -36,4 +36,4 @@ std::vector<sim::Placement> DrawPlacements(const sim::OpGraph& graph, const sim:
   return placements;
 }
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

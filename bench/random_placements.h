@@ -6,11 +6,11 @@
 
 #include "sim/placement.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 
 // `count` different ones, uniform over devices, the same for a seed on every machine. Throws InputError where
 // the graph and cluster have fewer.
 std::vector<sim::Placement> DrawPlacements(const sim::OpGraph& graph, const sim::Cluster& cluster,
                                            std::int64_t count, std::uint64_t seed);
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

@@ -9,7 +9,7 @@
 
 #include "bench/command.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 constexpr std::string_view kExamples = "Examples:";
@@ -108,8 +108,8 @@ void PrintVerb(const VerbText& verb, std::string& text) {
 }
 
 std::string PageHead(const std::string& name, const std::string& what) {
-  return fmt::format(".TH {} 1 \"\" \"berth {}\" \"berth\"\n.SH NAME\n{} \\- {}\n", Hyphened(name), Version(),
-                     Roff(Hyphened(name)), Roff(what));
+  return fmt::format(".TH {} 1 \"\" \"stowplan {}\" \"stowplan\"\n.SH NAME\n{} \\- {}\n", Hyphened(name),
+                     Version(), Roff(Hyphened(name)), Roff(what));
 }
 
 std::string PageEnd() {
@@ -120,12 +120,12 @@ std::string PageEnd() {
 }
 
 std::string ProgramPage(const CLI::App& program, const std::vector<VerbText>& verbs) {
-  std::string text = PageHead("berth", program.get_description());
-  text += ".SH SYNOPSIS\n\\fBberth\\fR \\fIVERB\\fR [\\fIOPTION\\fR...]\n.SH VERBS\n";
+  std::string text = PageHead("stowplan", program.get_description());
+  text += ".SH SYNOPSIS\n\\fBstowplan\\fR \\fIVERB\\fR [\\fIOPTION\\fR...]\n.SH VERBS\n";
   for (const VerbText& verb : verbs) {
     text += fmt::format(".TP\n\\fB{}\\fR\n{}\n", Roff(verb.name), Roff(Capitalised(verb.what) + "."));
   }
-  return text + PageEnd() + ".SH SEE ALSO\nEach verb has a page of its own: \\fBman berth\\-place\\fR.\n";
+  return text + PageEnd() + ".SH SEE ALSO\nEach verb has a page of its own: \\fBman stowplan\\-place\\fR.\n";
 }
 
 }  // namespace
@@ -138,17 +138,18 @@ void AddExamples(CLI::App& app, const std::vector<std::string>& examples) {
 
 std::vector<VerbText> DescribeVerbs(const CLI::App& program) {
   std::vector<VerbText> verbs;
-  for (const CLI::App* app : Within(program)) Describe(*app, "berth " + app->get_name(), verbs);
+  for (const CLI::App* app : Within(program)) Describe(*app, "stowplan " + app->get_name(), verbs);
   return verbs;
 }
 
 std::string PrintCliMarkdown(const CLI::App& program) {
   std::string text =
       "# The command line\n\n"
-      "Printed by `berth help`; a test compares it with the program. `berth man --out DIR` writes the same "
+      "Printed by `stowplan help`; a test compares it with the program. `stowplan man --out DIR` writes the "
+      "same "
       "as manual\n"
-      "pages, `source <(berth completion bash)` lets the shell complete verbs, options and names.\n\n"
-      "Graphs, clusters, scenarios and placements are names from `berth list` or files; `-` is standard "
+      "pages, `source <(stowplan completion bash)` lets the shell complete verbs, options and names.\n\n"
+      "Graphs, clusters, scenarios and placements are names from `stowplan list` or files; `-` is standard "
       "input or\n"
       "output. With `--json -` standard output holds the JSON and nothing else; progress goes to standard "
       "error.\n"
@@ -170,9 +171,9 @@ std::string PrintCliMarkdown(const CLI::App& program) {
 
 std::vector<std::pair<std::string, std::string>> PrintManPages(const CLI::App& program) {
   const std::vector<VerbText> verbs = DescribeVerbs(program);
-  std::vector<std::pair<std::string, std::string>> pages = {{"berth.1", ProgramPage(program, verbs)}};
+  std::vector<std::pair<std::string, std::string>> pages = {{"stowplan.1", ProgramPage(program, verbs)}};
   for (const VerbText& verb : verbs) {
-    const bool part = std::count(verb.name.begin(), verb.name.end(), ' ') > 1;  // "berth graph info"
+    const bool part = std::count(verb.name.begin(), verb.name.end(), ' ') > 1;  // "stowplan graph info"
     if (!part) {
       pages.emplace_back(Hyphened(verb.name) + ".1", PageHead(verb.name, verb.what));
       pages.back().second +=
@@ -183,8 +184,8 @@ std::vector<std::pair<std::string, std::string>> PrintManPages(const CLI::App& p
     PrintVerb(verb, pages.back().second);
   }
   for (std::size_t i = 1; i < pages.size(); ++i)
-    pages[i].second += PageEnd() + ".SH SEE ALSO\n\\fBberth\\fR(1)\n";
+    pages[i].second += PageEnd() + ".SH SEE ALSO\n\\fBstowplan\\fR(1)\n";
   return pages;
 }
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

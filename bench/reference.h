@@ -9,7 +9,7 @@ namespace CLI {
 class App;
 }
 
-namespace berth::bench {
+namespace stowplan::bench {
 
 struct OptionText {
   std::string head;  // "--json FILE", "-h, --help", "KIND"
@@ -17,7 +17,7 @@ struct OptionText {
 };
 
 struct VerbText {
-  std::string name;                   // "berth graph info"
+  std::string name;                   // "stowplan graph info"
   std::string what;                   // one line
   std::vector<OptionText> options;    // but --help; of a verb that has verbs: none
   std::vector<std::string> examples;  // calls, as a shell takes them
@@ -34,4 +34,4 @@ std::string PrintCliMarkdown(const CLI::App& program);
 // Manual pages of section 1: file name and text. One of the program, one of each of its verbs.
 std::vector<std::pair<std::string, std::string>> PrintManPages(const CLI::App& program);
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

@@ -10,7 +10,7 @@
 #include "bench/console.h"
 #include "bench/html.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 std::string SectionHtml(const ReportSection& section) {
@@ -118,4 +118,4 @@ std::string PrintReportHtml(const ReportPage& page, const std::string& figures) 
   return PrintPage(page.title, text + "</dl>\n</section>\n", {.style = kOnPhones, .data = {}, .script = {}});
 }
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-namespace berth::bench {
+namespace stowplan::bench {
 
 // A table with sentences under it, or one of both.
 struct ReportSection {
@@ -29,4 +29,4 @@ std::string PrintReportMarkdown(const ReportPage& page);
 // `figures`: HTML that stands behind the first section; the facts stand at the end.
 std::string PrintReportHtml(const ReportPage& page, const std::string& figures);
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

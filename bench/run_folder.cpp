@@ -10,7 +10,7 @@
 #include "sim/formats/json_reader.h"
 #include "sim/formats/outputs.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 namespace fs = std::filesystem;
@@ -82,4 +82,4 @@ void ClaimFolder(const RunFolder& folder) {
   }
 }
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

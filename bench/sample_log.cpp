@@ -13,7 +13,7 @@
 #include "sim/error.h"
 #include "sim/formats/formats.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 const CsvLine kHeader = {"sample", "runtime_us", "status", "excess", "placement"};
@@ -68,7 +68,7 @@ std::string PrintUnits(const agents::Task& task) {
   using Json = nlohmann::ordered_json;
   const sim::OpGraph& graph = task.problem->graph();
   Json json = {
-      {"format", "berth.units"}, {"version", 1}, {"graph", graph.name}, {"grouper", task.units.grouper}};
+      {"format", "stowplan.units"}, {"version", 1}, {"graph", graph.name}, {"grouper", task.units.grouper}};
   for (const sim::Device& device : task.problem->cluster().devices) json["devices"].push_back(device.name);
   for (const std::vector<sim::OpIndex>& ops : task.units.ops) {
     Json names = Json::array();
@@ -81,4 +81,4 @@ std::string PrintUnits(const agents::Task& task) {
   return json.dump(1) + "\n";
 }
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

@@ -9,7 +9,7 @@
 #include "agents/evaluator.h"
 #include "agents/task.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 
 // Written as the search goes on. Throws as formats::WriteFile() where the file cannot be written.
 class SampleLog {
@@ -32,7 +32,7 @@ class SampleLog {
   std::ofstream file_;
 };
 
-// berth.units: names of the devices, of the ops of each unit, bytes between units.
+// stowplan.units: names of the devices, of the ops of each unit, bytes between units.
 std::string PrintUnits(const agents::Task& task);
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

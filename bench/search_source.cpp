@@ -14,7 +14,7 @@
 #include "sim/formats/formats.h"
 #include "sim/formats/source.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 // Paths in a scenario file are meant from where the file stands.
@@ -29,7 +29,7 @@ std::string FromFolderOf(const std::string& scenario_file, const std::string& na
 
 void SearchSource::Declare(CLI::App& app, bool bare_graph) {
   const std::vector<CLI::Option*> before = app.get_options();
-  auto* scenario = app.add_option("--scenario", scenario_file_, "a berth.scenario file")->option_text("S");
+  auto* scenario = app.add_option("--scenario", scenario_file_, "a stowplan.scenario file")->option_text("S");
   auto* graph = app.add_option(bare_graph ? "--graph,graph" : "--graph", problem_.graph,
                                bare_graph ? "a workload or a graph file; the option may be left out"
                                           : "a workload or a graph file")
@@ -47,7 +47,7 @@ void SearchSource::Declare(CLI::App& app, bool bare_graph) {
   grouper_option_ =
       app.add_option(
              "--grouper", grouper_,
-             "what is placed as one: one of `berth list groupers`; else the scenario's, else colocation")
+             "what is placed as one: one of `stowplan list groupers`; else the scenario's, else colocation")
           ->option_text("GROUPER");
   app.add_option("--devices", devices_,
                  "names, kinds or classes the agent may choose from: gpu, or cpu0,gpu1")
@@ -74,7 +74,7 @@ std::string SearchSource::Words() const {
 void SearchSource::Resolve(const std::string& verb) {
   if (scenario_file_.empty() == problem_.graph.empty()) {
     throw InputError(
-        fmt::format("berth {}: give what to place, --scenario S or --graph G --cluster C.", verb));
+        fmt::format("stowplan {}: give what to place, --scenario S or --graph G --cluster C.", verb));
   }
   if (scenario_file_.empty()) {
     name_ = problem_.graph + " on " + problem_.cluster;
@@ -120,4 +120,4 @@ agents::Task SearchSource::MakeTask(const LoadedProblem& loaded) const {
   });
 }
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

@@ -1,4 +1,4 @@
-// What `berth place` and `berth compare` search: a scenario file, or a graph and a cluster with single options. What
+// What `stowplan place` and `stowplan compare` search: a scenario file, or a graph and a cluster with single options. What
 // the command line says wins over the file.
 #pragma once
 
@@ -15,7 +15,7 @@ class App;
 class Option;
 }  // namespace CLI
 
-namespace berth::bench {
+namespace stowplan::bench {
 
 class SearchSource {
  public:
@@ -55,4 +55,4 @@ class SearchSource {
   CLI::Option* grouper_option_ = nullptr;
 };
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

@@ -9,12 +9,12 @@
 
 #include "sim/error.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 
 class TempFolder {
  public:
   // Throws RunError where there is no room for it.
-  TempFolder() : path_((std::filesystem::temp_directory_path() / "berth-XXXXXX").string()) {
+  TempFolder() : path_((std::filesystem::temp_directory_path() / "stowplan-XXXXXX").string()) {
     if (mkdtemp(path_.data()) == nullptr)
       throw RunError(fmt::format("{}: the folder cannot be made.", path_));
   }
@@ -32,4 +32,4 @@ class TempFolder {
   std::string path_;
 };
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

@@ -20,7 +20,7 @@
 #include "sim/formats/json_text.h"
 #include "sim/nearest_name.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 constexpr const char* kHere = "here";
@@ -234,7 +234,7 @@ class Writer {
           "nvidia-smi tells of no GPU (or is not there), so the machine is its CPU alone");
     std::string& yaml = machine_.yaml;
     yaml =
-        "# This machine, by /proc and nvidia-smi.\nformat: berth.cluster\nversion: 1\nname: here\nrules: "
+        "# This machine, by /proc and nvidia-smi.\nformat: stowplan.cluster\nversion: 1\nname: here\nrules: "
         "native\n";
     WriteCpuKind();
     yaml += "devices:\n";
@@ -261,7 +261,7 @@ class Writer {
         fmt::format("gpu{} is a \"{}\" with {} MiB, which the catalogue lacks: it is priced as the nearest, "
                     "{}, with its own memory. "
                     "For prices of its own write its data sheet to a file and give --sheet FILE: {{format: "
-                    "berth.devices, version: 1, "
+                    "stowplan.devices, version: 1, "
                     "devices: [{{name: {}, class: gpu, description: {}, memory: {{value: {}MiB, source: "
                     "nvidia-smi}}, peak_f32: {{value: "
                     "…TFLOP/s, source: …}}, memory_bandwidth: {{value: …GB/s, source: …}}, …}}]}} "
@@ -351,9 +351,10 @@ class Writer {
         "    launch_cost: {{value: 2us, source: \"assumption: an executor's bookkeeping for one op\"}}\n",
         formats::JsonString(model), count, static_cast<double>(count) * kGigahertz * flop, kGigahertz, flop,
         bandwidth, source);
-    machine_.notes.push_back(fmt::format(
-        "the rates of the CPU ({}, {} cores) are assumed; berth-profile and berth calibrate measure them",
-        model, count));
+    machine_.notes.push_back(
+        fmt::format("the rates of the CPU ({}, {} cores) are assumed; stowplan-profile and stowplan "
+                    "calibrate measure them",
+                    model, count));
   }
 
   void WriteLinks() {
@@ -433,4 +434,4 @@ void ResolveHere(ProblemSource& source) {
   source.cluster_text = std::move(machine.yaml);
 }
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

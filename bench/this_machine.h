@@ -1,4 +1,4 @@
-// `--cluster here`: a berth.cluster of the machine that the program runs on, from what nvidia-smi and /proc say.
+// `--cluster here`: a stowplan.cluster of the machine that the program runs on, from what nvidia-smi and /proc say.
 #pragma once
 
 #include <optional>
@@ -8,7 +8,7 @@
 #include "bench/cgroup.h"
 #include "bench/loaded_problem.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 
 // What was found, as the commands and files printed it; empty = not there.
 struct MachineFacts {
@@ -26,7 +26,7 @@ struct MachineFacts {
 MachineFacts LookAtMachine(const std::string& root = "");
 
 struct ThisMachine {
-  std::string yaml;                // a berth.cluster file; every number with its source
+  std::string yaml;                // a stowplan.cluster file; every number with its source
   std::vector<std::string> notes;  // what was assumed: a sentence each
 };
 
@@ -37,4 +37,4 @@ ThisMachine DescribeMachine(const MachineFacts& facts, const cost_models::Catalo
 // Where the cluster of `source` is "here": puts the file in its place and tells the notes.
 void ResolveHere(ProblemSource& source);
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

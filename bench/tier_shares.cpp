@@ -6,7 +6,7 @@
 
 #include "cost_models/parameters.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 
 std::vector<TierShare> SharesByTier(const sim::Problem& problem) {
   std::vector<TierShare> shares;
@@ -47,4 +47,4 @@ std::vector<OriginShare> SharesByOrigin(const sim::Problem& problem, const sim::
   return shares;
 }
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

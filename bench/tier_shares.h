@@ -9,7 +9,7 @@
 #include "sim/cost_model.h"
 #include "sim/simulator.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 
 // How much of the time of all ops, were they on a device of this kind, rests on which tier.
 struct TierShare {
@@ -30,4 +30,4 @@ struct OriginShare {
 std::vector<OriginShare> SharesByOrigin(const sim::Problem& problem, const sim::Placement& placement,
                                         const sim::CostModel& model);
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

@@ -4,7 +4,7 @@
 
 #include "sim/error.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 
 void TrainingSet::Add(std::string name, std::unique_ptr<LoadedProblem> loaded, agents::Task task) {
   graphs_.push_back({std::move(name), std::move(loaded), std::move(task), nullptr});
@@ -13,7 +13,7 @@ void TrainingSet::Add(std::string name, std::unique_ptr<LoadedProblem> loaded, a
 void TrainingSet::Train(agents::Transferable& learner, const Limits& limits,
                         const agents::SearchOptions& options) {
   const auto count = static_cast<std::int64_t>(graphs_.size());
-  BERTH_CHECK(limits.samples >= count);
+  STOWPLAN_CHECK(limits.samples >= count);
   std::vector<const agents::Task*> tasks;
   std::vector<agents::Evaluator*> evaluators;
   for (std::int64_t g = 0; g < count; ++g) {
@@ -43,4 +43,4 @@ bool TrainingSet::interrupted() const {
   });
 }
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

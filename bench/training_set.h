@@ -12,7 +12,7 @@
 #include "agents/agent.h"
 #include "bench/loaded_problem.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 
 struct TrainingGraph {
   std::string name;
@@ -45,4 +45,4 @@ class TrainingSet {
   std::deque<TrainingGraph> graphs_;  // evaluators keep references to tasks
 };
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

@@ -1,4 +1,4 @@
-# Run at build time by berth_portable(): PROGRAM, the libraries it needs and EXTRA, which needs no other
+# Run at build time by stowplan_portable(): PROGRAM, the libraries it needs and EXTRA, which needs no other
 # libraries than these and the machine's own, into FOLDER, made anew.
 #
 # The C library and its parts stay out: they fit the running machine's kernel and its loader, whose path is fixed in the
@@ -49,11 +49,11 @@ endforeach()
 string(REPLACE ";" "\n  " listing "${programs};${files}")
 cmake_host_system_information(RESULT platform QUERY OS_PLATFORM)
 file(WRITE ${FOLDER}/REQUIRES.txt
-"berth and the libraries it needs. Copy the whole folder anywhere and run ./${program}; nothing is installed.
+"stowplan and the libraries it needs. Copy the whole folder anywhere and run ./${program}; nothing is installed.
 
 Requires: Linux on ${platform} with the GNU C library ${needed} or newer (ldd --version says).
 Left out: the learning agents (libtorch) and the import of ONNX models; they are refused with that reason.
-Of CUDA nothing comes along: berth-profile finds the machine's driver, cuBLAS, cuDNN and CUPTI, or says what is missing.
+Of CUDA nothing comes along: stowplan-profile finds the machine's driver, cuBLAS, cuDNN and CUPTI, or says what is missing.
 
   ${listing}
 ")

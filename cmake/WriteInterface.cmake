@@ -1,4 +1,4 @@
-# Run at build time by berth_interface(): writes OUTPUT if its content changed.
+# Run at build time by stowplan_interface(): writes OUTPUT if its content changed.
 file(GLOB headers ${SOURCE_DIR}/sim/*.h ${SOURCE_DIR}/agents/*.h ${SOURCE_DIR}/profiler/*.h ${SOURCE_DIR}/profiler/executor/*.h)
 list(SORT headers)
 set(text "${COMPILER}")
@@ -10,5 +10,5 @@ string(SHA256 all "${text}")
 string(SUBSTRING ${all} 0 12 interface)
 file(CONFIGURE OUTPUT ${OUTPUT} CONTENT
 "#pragma once
-#define BERTH_INTERFACE \"${interface}\"
+#define STOWPLAN_INTERFACE \"${interface}\"
 ")

@@ -1,4 +1,4 @@
-# Run at build time by berth_revision(): writes OUTPUT if its content changed.
+# Run at build time by stowplan_revision(): writes OUTPUT if its content changed.
 find_program(GIT git)
 set(revision unknown)
 set(dirty false)
@@ -17,7 +17,7 @@ if(GIT)
 endif()
 file(CONFIGURE OUTPUT ${OUTPUT} CONTENT
 "#pragma once
-#define BERTH_VERSION \"${VERSION}\"
-#define BERTH_REVISION \"${revision}\"
-#define BERTH_DIRTY ${dirty}
+#define STOWPLAN_VERSION \"${VERSION}\"
+#define STOWPLAN_REVISION \"${revision}\"
+#define STOWPLAN_DIRTY ${dirty}
 ")

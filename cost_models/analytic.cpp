@@ -3,7 +3,7 @@
 //
 //   waves=yes          count waves of output tiles where the grid is known
 //   tf32=no            f32 contractions on TF32 units where there are any
-//   file=PATH          efficiencies by kind and class from a berth.cost_model file
+//   file=PATH          efficiencies by kind and class from a stowplan.cost_model file
 //   CLASS=SHARE        efficiency of an op class on all kinds: gemm=0.5
 //   KIND.CLASS=SHARE   on one kind: k40.gemm=0.5; wins over CLASS, which wins over the file, which wins over
 //                      the catalogue
@@ -18,7 +18,7 @@
 #include "cost_models/roofline.h"
 #include "sim/error.h"
 
-namespace berth::cost_models {
+namespace stowplan::cost_models {
 namespace {
 
 class Analytic : public sim::CostModel, public ParameterUser {
@@ -113,4 +113,4 @@ std::unique_ptr<sim::CostModel> MakeAnalytic(const Spec& spec, const Catalogue& 
   return std::make_unique<Analytic>(spec, catalogue);
 }
 
-}  // namespace berth::cost_models
+}  // namespace stowplan::cost_models

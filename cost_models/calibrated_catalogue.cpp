@@ -5,7 +5,7 @@
 
 #include "cost_models/parameters.h"
 
-namespace berth::cost_models {
+namespace stowplan::cost_models {
 namespace {
 
 std::int64_t Ppm(double share) {
@@ -69,4 +69,4 @@ std::unique_ptr<sim::HardwareCatalogue> CalibratedCatalogue(
   return std::make_unique<Calibrated>(std::move(parameters), base);
 }
 
-}  // namespace berth::cost_models
+}  // namespace stowplan::cost_models

@@ -1,4 +1,4 @@
-// The hardware catalogue: berth.devices, berth.links and berth.efficiency files, each number with its source.
+// The hardware catalogue: stowplan.devices, stowplan.links and stowplan.efficiency files, each number with its source.
 
 #include <algorithm>
 #include <array>
@@ -14,7 +14,7 @@
 #include "sim/error.h"
 #include "sim/formats/yaml_reader.h"
 
-namespace berth::cost_models {
+namespace stowplan::cost_models {
 namespace {
 
 using formats::Fields;
@@ -126,7 +126,7 @@ class CatalogueImpl : public Catalogue {
 
  private:
   void ReadDevices(const formats::Document& document) {
-    formats::CheckFormat(document, "berth.devices", 1);
+    formats::CheckFormat(document, "stowplan.devices", 1);
     static constexpr std::string_view kKeys[] = {"format", "version", "devices"};
     for (const Value entry : Fields(document.root(), kKeys).Require("devices").items()) {
       DeviceSheet sheet = ReadDevice(entry);
@@ -137,7 +137,7 @@ class CatalogueImpl : public Catalogue {
   }
 
   void ReadLinks(const formats::Document& document) {
-    formats::CheckFormat(document, "berth.links", 1);
+    formats::CheckFormat(document, "stowplan.links", 1);
     static constexpr std::string_view kTop[] = {"format", "version", "links"};
     static constexpr std::string_view kKeys[] = {"name",    "description", "bandwidth",
                                                  "latency", "curve",       "both"};
@@ -182,7 +182,7 @@ class CatalogueImpl : public Catalogue {
   }
 
   void ReadEfficiency(const formats::Document& document) {
-    formats::CheckFormat(document, "berth.efficiency", 1);
+    formats::CheckFormat(document, "stowplan.efficiency", 1);
     static constexpr std::string_view kTop[] = {"format", "version", "classes", "tiles"};
     const Fields top(document.root(), kTop);
     std::array<bool, kOpClasses> seen{};
@@ -258,7 +258,7 @@ class ExtendedCatalogue : public Catalogue {
 
  private:
   void Read(const formats::Document& document, bool is_cluster) {
-    if (is_cluster) formats::CheckFormat(document, "berth.cluster", 1);
+    if (is_cluster) formats::CheckFormat(document, "stowplan.cluster", 1);
     const auto kinds = KindsOf(document);
     if (!kinds) return;
     for (const Value entry : kinds->items()) {
@@ -282,12 +282,12 @@ class ExtendedCatalogue : public Catalogue {
       for (const auto [key, value] : document.root().members()) {
         const bool text =
             value.kind() == formats::ValueKind::kPlain || value.kind() == formats::ValueKind::kString;
-        cluster = cluster || (key == "format" && text && value.Text() == "berth.cluster");
+        cluster = cluster || (key == "format" && text && value.Text() == "stowplan.cluster");
         if (key == "kinds") kinds = value;
       }
     }
     if (cluster) return kinds;
-    formats::CheckFormat(document, "berth.devices", 1);
+    formats::CheckFormat(document, "stowplan.devices", 1);
     return Fields(document.root(), kKeys).Require("devices");
   }
 
@@ -330,4 +330,4 @@ const Catalogue& BuiltinCatalogue() {
   return *catalogue;
 }
 
-}  // namespace berth::cost_models
+}  // namespace stowplan::cost_models

@@ -4,7 +4,7 @@
 #include "cost_models/models.h"
 #include "sim/error.h"
 
-namespace berth::cost_models {
+namespace stowplan::cost_models {
 namespace {
 
 class Chain : public sim::CostModel, public ParameterUser, public OriginTeller {
@@ -70,4 +70,4 @@ std::unique_ptr<sim::CostModel> MakeChain(const Spec& spec, const Catalogue& cat
   return std::make_unique<Chain>(spec, catalogue);
 }
 
-}  // namespace berth::cost_models
+}  // namespace stowplan::cost_models

@@ -5,11 +5,11 @@
 // the shape of the graph alone?) and a stand-in where no number is known.
 //
 // A new model is a copy of this file under its own name, a declaration in models.h and a row in registry.cpp.
-// Then `berth list cost-models` shows it, --cost-model takes it, and the conformance tests run on it.
+// Then `stowplan list cost-models` shows it, --cost-model takes it, and the conformance tests run on it.
 
 #include "cost_models/models.h"
 
-namespace berth::cost_models {
+namespace stowplan::cost_models {
 namespace {
 
 class Constant : public sim::CostModel {
@@ -47,4 +47,4 @@ std::unique_ptr<sim::CostModel> MakeConstant(const Spec& spec, const Catalogue&)
   return std::make_unique<Constant>(spec);
 }
 
-}  // namespace berth::cost_models
+}  // namespace stowplan::cost_models

@@ -14,7 +14,7 @@
 #include "sim/hardware.h"
 #include "sim/spec.h"
 
-namespace berth::cost_models {
+namespace stowplan::cost_models {
 
 // What an op is bound by and how well its kernels use the machine: ops of one class share an efficiency.
 enum class OpClass : std::uint8_t {
@@ -104,25 +104,25 @@ class Catalogue : public sim::HardwareCatalogue {
   virtual const std::vector<Tile>& Tiles() const = 0;
 };
 
-// The catalogue that ships with berth (compiled in from cost_models/data/*.yaml). Loaded once, thread-safe.
+// The catalogue that ships with stowplan (compiled in from cost_models/data/*.yaml). Loaded once, thread-safe.
 const Catalogue& BuiltinCatalogue();
 
 // A catalogue of other files in the same formats. `source` is what messages call them. Throws InputError for
 // what is not well-formed, for a number without a source, and for a kind given twice.
 struct CatalogueText {
-  std::string_view devices;     // berth.devices
-  std::string_view links;       // berth.links
-  std::string_view efficiency;  // berth.efficiency
+  std::string_view devices;     // stowplan.devices
+  std::string_view links;       // stowplan.links
+  std::string_view efficiency;  // stowplan.efficiency
 };
 std::unique_ptr<Catalogue> ParseCatalogue(const CatalogueText& text, const std::string& source);
 
-// `base` with the device kinds of more files: of a berth.devices, or those that a berth.cluster describes under
+// `base` with the device kinds of more files: of a stowplan.devices, or those that a stowplan.cluster describes under
 // `kinds` in the same words. Keeps a reference to `base`. Throws InputError as ParseCatalogue(), and for a kind that
 // is there already.
 struct SheetText {
   std::string yaml;
   std::string source;       // what messages call it
-  bool is_cluster = false;  // must be a berth.cluster; else either
+  bool is_cluster = false;  // must be a stowplan.cluster; else either
 };
 std::unique_ptr<Catalogue> CatalogueWith(const Catalogue& base, const std::vector<SheetText>& more);
 
@@ -136,10 +136,10 @@ struct CostModelRow {
 };
 const std::vector<CostModelRow>& CostModels();
 
-// From a spec ("analytic", "chain(table(file=t.json),analytic)") or the path of a berth.cost_model parameter
+// From a spec ("analytic", "chain(table(file=t.json),analytic)") or the path of a stowplan.cost_model parameter
 // file, which stands for chain(table(file=…),fitted(file=…),analytic(file=…)). Empty = the default chain. The
 // model keeps a reference to the catalogue. Throws InputError for unknown names and parameters.
 std::unique_ptr<sim::CostModel> MakeCostModel(const std::string& spec,
                                               const Catalogue& catalogue = BuiltinCatalogue());
 
-}  // namespace berth::cost_models
+}  // namespace stowplan::cost_models

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <unordered_map>
 
-namespace berth::cost_models {
+namespace stowplan::cost_models {
 
 std::string_view FamilyOf(std::string_view op_type, OpClass op_class) {
   static const std::unordered_map<std::string_view, std::string_view> families = [] {
@@ -44,4 +44,4 @@ double LineMicros(const CpuLine& line, sim::Bytes cache_bytes, const OpWork& wor
                                 line.us_per_mb * work.bytes + line.far_us_per_mb * far);
 }
 
-}  // namespace berth::cost_models
+}  // namespace stowplan::cost_models

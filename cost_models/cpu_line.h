@@ -17,7 +17,7 @@
 #include "cost_models/evidence.h"
 #include "cost_models/op_work.h"
 
-namespace berth::cost_models {
+namespace stowplan::cost_models {
 
 struct CpuLine {
   std::string family;  // FamilyOf()
@@ -47,4 +47,4 @@ std::string_view FamilyOf(std::string_view op_type, OpClass op_class);
 // [us]
 double LineMicros(const CpuLine& line, sim::Bytes cache_bytes, const OpWork& work);
 
-}  // namespace berth::cost_models
+}  // namespace stowplan::cost_models

@@ -3,11 +3,11 @@
 
 #include <string_view>
 
-namespace berth::cost_models {
+namespace stowplan::cost_models {
 
 std::string_view EmbeddedDevices();
 std::string_view EmbeddedLinks();
 std::string_view EmbeddedEfficiency();
-std::string_view EmbeddedPrices();  // berth.cost_model
+std::string_view EmbeddedPrices();  // stowplan.cost_model
 
-}  // namespace berth::cost_models
+}  // namespace stowplan::cost_models

@@ -5,7 +5,7 @@
 #include <optional>
 #include <utility>
 
-namespace berth::cost_models {
+namespace stowplan::cost_models {
 
 // How well a number is founded.
 struct Evidence {
@@ -17,4 +17,4 @@ struct Evidence {
   std::optional<std::pair<double, double>> range;
 };
 
-}  // namespace berth::cost_models
+}  // namespace stowplan::cost_models

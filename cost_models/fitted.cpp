@@ -10,7 +10,7 @@
 // measured, tier C outside.
 //
 // Tables by shape (ratio_tables.h) stand in place of a curve where the file has them. Without a file the model has
-// those that ship with berth (data/prices.json): what others measured, of the kinds they measured, and of all of them
+// those that ship with stowplan (data/prices.json): what others measured, of the kinds they measured, and of all of them
 // together for any other GPU whose sheet has rates, but those that published tables rest on (DeviceSheet::structural).
 // Tier B for a kind that was measured, within the measured work; tier C for others, with the interval that GPUs left out
 // of the fit gave.
@@ -33,7 +33,7 @@
 #include "cost_models/roofline.h"
 #include "sim/error.h"
 
-namespace berth::cost_models {
+namespace stowplan::cost_models {
 namespace {
 
 class Fitted : public sim::CostModel, public ParameterUser, public OriginTeller {
@@ -211,7 +211,7 @@ class Fitted : public sim::CostModel, public ParameterUser, public OriginTeller 
     const std::string fingerprint = StructuralFingerprint(catalogue_, kind.kind);
     if (kind.structural != fingerprint) {
       throw InputError(
-          fmt::format("{}: the curves of '{}' correct the structural model {}, but this berth has {}; "
+          fmt::format("{}: the curves of '{}' correct the structural model {}, but this stowplan has {}; "
                       "calibrate again from the recordings",
                       parameters_->source, kind.kind, kind.structural, fingerprint));
     }
@@ -234,4 +234,4 @@ std::unique_ptr<sim::CostModel> MakeFitted(const Spec& spec, const Catalogue& ca
   return std::make_unique<Fitted>(spec, catalogue);
 }
 
-}  // namespace berth::cost_models
+}  // namespace stowplan::cost_models

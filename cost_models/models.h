@@ -8,7 +8,7 @@
 #include "cost_models/cost_models.h"
 #include "cost_models/parameters.h"
 
-namespace berth::cost_models {
+namespace stowplan::cost_models {
 
 std::unique_ptr<sim::CostModel> MakeConstant(const Spec& spec, const Catalogue& catalogue);
 std::unique_ptr<sim::CostModel> MakeAnalytic(const Spec& spec, const Catalogue& catalogue);
@@ -43,4 +43,4 @@ inline sim::Price StructuralPrice(double us) {
 // Variables, constants, placeholders and views take no time on any device.
 inline constexpr sim::Price kFree = {0, sim::Tier::kStructural, 0, 0};
 
-}  // namespace berth::cost_models
+}  // namespace stowplan::cost_models

@@ -4,7 +4,7 @@
 #include <array>
 #include <unordered_map>
 
-namespace berth::cost_models {
+namespace stowplan::cost_models {
 namespace {
 
 using enum OpClass;
@@ -290,4 +290,4 @@ std::vector<std::string> TypesOf(OpClass op_class) {
   return types;
 }
 
-}  // namespace berth::cost_models
+}  // namespace stowplan::cost_models

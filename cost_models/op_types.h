@@ -8,7 +8,7 @@
 
 #include "cost_models/cost_models.h"
 
-namespace berth::cost_models {
+namespace stowplan::cost_models {
 
 // How the output of a contraction is cut into tiles.
 enum class Grid : std::uint8_t {
@@ -35,4 +35,4 @@ struct OpType {
 std::span<const OpType> OpTypes();
 const OpType* FindOpType(std::string_view type);  // null if unknown
 
-}  // namespace berth::cost_models
+}  // namespace stowplan::cost_models

@@ -10,7 +10,7 @@
 #include "cost_models/cpu_line.h"
 #include "cost_models/op_types.h"
 
-namespace berth::cost_models {
+namespace stowplan::cost_models {
 namespace {
 
 const sim::Output& OutputOf(const sim::OpGraph& graph, const sim::TensorRef& tensor) {
@@ -183,4 +183,4 @@ std::string Signature(const sim::OpGraph& graph, sim::OpIndex index) {
                      WorkAttributes(op));
 }
 
-}  // namespace berth::cost_models
+}  // namespace stowplan::cost_models

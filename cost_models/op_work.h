@@ -8,7 +8,7 @@
 #include "cost_models/cost_models.h"
 #include "sim/op_graph.h"
 
-namespace berth::cost_models {
+namespace stowplan::cost_models {
 
 // `count` products of rows x depth by depth x columns. The depth follows from the op's flops.
 struct MatrixProduct {
@@ -40,4 +40,4 @@ OpWork WorkOf(const sim::OpGraph& graph, sim::OpIndex op);
 // measured tables: "Conv2D(f32[64,299,299,3],f32[3,3,3,32])->f32[64,149,149,32]{strides=[2,2]}"
 std::string Signature(const sim::OpGraph& graph, sim::OpIndex op);
 
-}  // namespace berth::cost_models
+}  // namespace stowplan::cost_models

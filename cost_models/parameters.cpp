@@ -13,7 +13,7 @@
 #include "sim/error.h"
 #include "sim/fnv.h"
 
-namespace berth::cost_models {
+namespace stowplan::cost_models {
 
 const KindParameters* Parameters::Find(const std::string& kind) const {
   const auto found = std::ranges::find(kinds, kind, &KindParameters::kind);
@@ -140,7 +140,7 @@ std::string SheetFingerprint(const DeviceSheet& sheet) {
 
 std::string StructuralFingerprint(const Catalogue& catalogue, const std::string& kind) {
   const DeviceSheet* sheet = catalogue.FindSheet(kind);
-  BERTH_CHECK(sheet != nullptr);
+  STOWPLAN_CHECK(sheet != nullptr);
   std::string text =
       fmt::format("{} {} {} {} {} {} {} {} {} {}", sheet->peak_f32, sheet->peak_tf32, sheet->peak_f16,
                   sheet->peak_f64, sheet->memory_bandwidth, sheet->core_bandwidth, sheet->multiprocessors,
@@ -152,4 +152,4 @@ std::string StructuralFingerprint(const Catalogue& catalogue, const std::string&
   return Hexadecimal(text);
 }
 
-}  // namespace berth::cost_models
+}  // namespace stowplan::cost_models

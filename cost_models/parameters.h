@@ -1,4 +1,4 @@
-// berth.cost_model files: fitted and measured numbers with where they come from. What `berth calibrate`
+// stowplan.cost_model files: fitted and measured numbers with where they come from. What `stowplan calibrate`
 // writes, and what the models table, fitted and analytic read.
 //
 // Every number belongs to one machine, driver and library version. Numbers of two of them for one device kind
@@ -18,7 +18,7 @@
 #include "cost_models/evidence.h"
 #include "cost_models/ratio_tables.h"
 
-namespace berth::cost_models {
+namespace stowplan::cost_models {
 
 // All but the last three are required, and none may be guessed: say "published" where a table of a paper was
 // fitted.
@@ -27,7 +27,7 @@ struct Provenance {
   std::string driver;   // "580.95.05"
   std::string library;  // framework and kernel libraries with versions
   std::string date;     // of the measurement, 2026-11-20
-  std::string commit;   // of the berth that measured or fitted, as its --version prints it
+  std::string commit;   // of the stowplan that measured or fitted, as its --version prints it
   std::string command;  // that repeats it
   std::string
       source;  // who published the measurements, "sitar-lab/NeuSight@6945927"; empty: they are our own
@@ -134,7 +134,7 @@ std::unique_ptr<sim::HardwareCatalogue> CalibratedCatalogue(
 // The files that a cost model's answers rest on; those of a chain in its order.
 std::vector<std::shared_ptr<const Parameters>> ParametersOf(const sim::CostModel& model);
 
-// The prices of real GPUs that ship with berth (compiled in from cost_models/data/prices.json): the kinds that were
+// The prices of real GPUs that ship with stowplan (compiled in from cost_models/data/prices.json): the kinds that were
 // measured, and the prices of one of them, or under "" those of any other GPU. Read at the first use; any thread.
 const std::vector<std::string>& ShippedKinds();
 const Parameters& ShippedPrices(const std::string& kind);
@@ -151,4 +151,4 @@ std::string StructuralFingerprint(const Catalogue& catalogue, const std::string&
 // The same for tables by shape: the rates of the data sheet that bound and features are made of.
 std::string SheetFingerprint(const DeviceSheet& sheet);
 
-}  // namespace berth::cost_models
+}  // namespace stowplan::cost_models

@@ -1,11 +1,11 @@
-// berth.cost_model: printing.
+// stowplan.cost_model: printing.
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "cost_models/parameters.h"
 #include "sim/formats/formats.h"
 
-namespace berth::cost_models {
+namespace stowplan::cost_models {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -151,7 +151,8 @@ std::string PrintParameters(const Parameters& parameters) {
   if (!from.source.empty()) provenance["source"] = from.source;
   if (!from.licence.empty()) provenance["licence"] = from.licence;
   return fmt::format(
-      "{{\"format\": \"berth.cost_model\", \"version\": 1, \"name\": {},\n \"provenance\": {},\n \"kinds\": "
+      "{{\"format\": \"stowplan.cost_model\", \"version\": 1, \"name\": {},\n \"provenance\": {},\n "
+      "\"kinds\": "
       "[{}],\n{}{}"
       " \"table\": [{}]}}\n",
       Json(parameters.name).dump(), provenance.dump(), Lines(parameters.kinds),
@@ -164,4 +165,4 @@ void WriteParameters(const std::string& path, const Parameters& parameters) {
   formats::WriteFile(path, PrintParameters(parameters));
 }
 
-}  // namespace berth::cost_models
+}  // namespace stowplan::cost_models

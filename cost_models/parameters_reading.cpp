@@ -1,4 +1,4 @@
-// berth.cost_model: reading.
+// stowplan.cost_model: reading.
 #include <algorithm>
 #include <set>
 #include <span>
@@ -9,7 +9,7 @@
 #include "sim/formats/formats.h"
 #include "sim/formats/json_reader.h"
 
-namespace berth::cost_models {
+namespace stowplan::cost_models {
 namespace {
 
 using formats::Fields;
@@ -17,7 +17,7 @@ using formats::Value;
 
 constexpr double kLeastEfficiency = 1e-6;
 constexpr double kMostEfficiency = 2;  // above 1: data sheets give base clocks, machines boost
-constexpr double kLeastShare = 1e-6;   // of rates and bandwidths, as in berth.cluster
+constexpr double kLeastShare = 1e-6;   // of rates and bandwidths, as in stowplan.cluster
 constexpr double kMostLinkMicros = 1e9;
 constexpr std::int64_t kMostSamples = std::int64_t{1} << 40;
 
@@ -196,7 +196,7 @@ RatioTables ReadTables(Value value) {
   tables.high_ratio = fields.Require("high_ratio").Number(1, 1e6);
   tables.held_out_error = fields.Require("held_out_error").Number(0, 1e6);
   tables.evidence = ReadEvidence(fields);
-  if (!fields.Find("features")) value.Fail("has no \"features\": an older berth made it; calibrate again");
+  if (!fields.Find("features")) value.Fail("has no \"features\": an older stowplan made it; calibrate again");
   const std::vector<int> features =
       ReadFeatures(fields.Require("features"), ShapeFeatureNames(tables.family));
   for (const Value step : fields.Require("steps").items()) tables.steps.push_back(ReadStep(step, features));
@@ -343,7 +343,7 @@ TableEntry ReadEntry(Value value, const Catalogue& catalogue) {
 
 Parameters ParseParameters(std::string_view json, const std::string& source, const Catalogue& catalogue) {
   const formats::Document document = formats::ParseJson(json, source);
-  formats::CheckFormat(document, "berth.cost_model", 1);
+  formats::CheckFormat(document, "stowplan.cost_model", 1);
   static constexpr std::string_view kKeys[] = {"format", "version", "name",    "provenance",
                                                "kinds",  "links",   "any_gpu", "table"};
   const Fields top(document.root(), kKeys);
@@ -385,4 +385,4 @@ Parameters ReadParameters(const std::string& path, const Catalogue& catalogue) {
   return ParseParameters(formats::ReadFile(path), path, catalogue);
 }
 
-}  // namespace berth::cost_models
+}  // namespace stowplan::cost_models

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-namespace berth::cost_models {
+namespace stowplan::cost_models {
 namespace {
 
 constexpr double kLn2 = 0.693147180559945309417;
@@ -33,4 +33,4 @@ double PortableExp(double x) {
   return std::ldexp(series, static_cast<int>(halves));
 }
 
-}  // namespace berth::cost_models
+}  // namespace stowplan::cost_models

@@ -3,9 +3,9 @@
 // every machine.
 #pragma once
 
-namespace berth::cost_models {
+namespace stowplan::cost_models {
 
 double PortableLog(double x);  // natural; x > 0 and normal. Relative error below 1e-15 away from 1
 double PortableExp(double x);  // |x| <= 700. Relative error below 1e-14
 
-}  // namespace berth::cost_models
+}  // namespace stowplan::cost_models

@@ -9,7 +9,7 @@
 #include "cost_models/portable_math.h"
 #include "sim/error.h"
 
-namespace berth::cost_models {
+namespace stowplan::cost_models {
 namespace {
 
 constexpr int kFolds = 5;
@@ -199,8 +199,9 @@ Evidence EvidenceOf(const std::vector<RatioSample>& sorted, const std::vector<do
 }  // namespace
 
 RatioCurve FitRatioCurve(OpClass op_class, std::vector<RatioSample> samples, int max_knots) {
-  BERTH_CHECK(max_knots >= 2);
-  for (const RatioSample& sample : samples) BERTH_CHECK(sample.structural_us > 0 && sample.measured_us > 0);
+  STOWPLAN_CHECK(max_knots >= 2);
+  for (const RatioSample& sample : samples)
+    STOWPLAN_CHECK(sample.structural_us > 0 && sample.measured_us > 0);
   samples = InOrder(samples, Sorted(samples));
   if (!HasTwoTimes(samples)) {
     throw InputError(std::string("the class '") + ToString(op_class) +
@@ -244,4 +245,4 @@ CurveAnswer EvaluateCurve(const RatioCurve& curve, double structural_us) {
   return {std::clamp(micros, left.measured_us, right.measured_us), true};
 }
 
-}  // namespace berth::cost_models
+}  // namespace stowplan::cost_models

@@ -6,7 +6,7 @@
 
 #include "cost_models/parameters.h"
 
-namespace berth::cost_models {
+namespace stowplan::cost_models {
 
 // One measured op of a class. Both times positive.
 struct RatioSample {
@@ -36,4 +36,4 @@ CurveAnswer EvaluateCurve(const RatioCurve& curve, double structural_us);
 // by structural time is left out at a time. 0 where the others do not make a curve.
 std::vector<double> HeldOutMicros(const std::vector<RatioSample>& samples, int max_knots = 12);
 
-}  // namespace berth::cost_models
+}  // namespace stowplan::cost_models

@@ -7,7 +7,7 @@
 #include "cost_models/portable_math.h"
 #include "cost_models/roofline.h"
 
-namespace berth::cost_models {
+namespace stowplan::cost_models {
 namespace {
 
 // Output tiles of the matrix kernels of vendors' libraries.
@@ -191,4 +191,4 @@ const RatioTables* FindTables(std::span<const RatioTables> tables, const OpWork&
   return found != tables.end() ? &*found : nullptr;
 }
 
-}  // namespace berth::cost_models
+}  // namespace stowplan::cost_models

@@ -21,7 +21,7 @@
 #include "cost_models/evidence.h"
 #include "cost_models/op_work.h"
 
-namespace berth::cost_models {
+namespace stowplan::cost_models {
 
 inline constexpr int kQuestions = 4;
 inline constexpr double kRatioUnit = 1e-4;  // of ln(ratio), as tables hold it
@@ -80,4 +80,4 @@ const RatioTables* FindTables(std::span<const RatioTables> tables, const OpWork&
 double ArithmeticMicros(const OpWork& work, const DeviceSheet& sheet);
 double MemoryMicros(const OpWork& work, const DeviceSheet& sheet);
 
-}  // namespace berth::cost_models
+}  // namespace stowplan::cost_models

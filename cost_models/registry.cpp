@@ -1,4 +1,4 @@
-// The table of cost models: what `berth list`, the help, the docs and the conformance tests read.
+// The table of cost models: what `stowplan list`, the help, the docs and the conformance tests read.
 
 #include <algorithm>
 
@@ -7,7 +7,7 @@
 #include "sim/error.h"
 #include "sim/nearest_name.h"
 
-namespace berth::cost_models {
+namespace stowplan::cost_models {
 namespace {
 
 constexpr int kDeepestNesting = 8;
@@ -67,4 +67,4 @@ std::unique_ptr<sim::CostModel> MakeCostModel(const std::string& text, const Cat
   return row->make(spec, catalogue);
 }
 
-}  // namespace berth::cost_models
+}  // namespace stowplan::cost_models

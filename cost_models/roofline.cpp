@@ -5,7 +5,7 @@
 
 #include "sim/error.h"
 
-namespace berth::cost_models {
+namespace stowplan::cost_models {
 namespace {
 
 // A contraction may be split along its depth so that more multiprocessors have a tile; the parts are then
@@ -94,11 +94,11 @@ ClassEfficiency DefaultEfficiency(const Catalogue& catalogue, sim::DeviceClass d
 
 double RooflineMicros(const OpWork& work, const DeviceSheet& sheet, const ClassEfficiency& efficiency,
                       const std::vector<Tile>& tiles, const RooflineOptions& options) {
-  BERTH_CHECK(sheet.HasRates());
+  STOWPLAN_CHECK(sheet.HasRates());
   if (work.op_class == OpClass::kNothing) return 0;
   const Rates rates = RatesOf(work, sheet, efficiency, options.tf32);
   return sheet.cores > 0 ? CpuMicros(work, sheet, rates)
                          : AcceleratorMicros(work, sheet, rates, tiles, options.waves);
 }
 
-}  // namespace berth::cost_models
+}  // namespace stowplan::cost_models

@@ -21,7 +21,7 @@
 
 #include "cost_models/op_work.h"
 
-namespace berth::cost_models {
+namespace stowplan::cost_models {
 
 // Share of the peak that each class reaches at large sizes.
 using ClassEfficiency = std::array<double, kOpClasses>;
@@ -41,4 +41,4 @@ double PeakOf(const DeviceSheet& sheet, std::string_view dtype, bool tf32);
 double RooflineMicros(const OpWork& work, const DeviceSheet& sheet, const ClassEfficiency& efficiency,
                       const std::vector<Tile>& tiles, const RooflineOptions& options);
 
-}  // namespace berth::cost_models
+}  // namespace stowplan::cost_models

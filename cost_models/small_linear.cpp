@@ -6,7 +6,7 @@
 
 #include "sim/error.h"
 
-namespace berth::cost_models {
+namespace stowplan::cost_models {
 namespace {
 
 constexpr int kMaxSweeps = 60;
@@ -47,7 +47,7 @@ void Rotate(int p, int q, Matrix* a, Matrix* vectors) {
 }  // namespace
 
 std::vector<double> SolvePositiveDefinite(const Matrix& a, const std::vector<double>& b) {
-  BERTH_CHECK_EQ(a.rows, a.columns);
+  STOWPLAN_CHECK_EQ(a.rows, a.columns);
   const int n = a.rows;
   Matrix lower(n, n);
   for (int i = 0; i < n; ++i) {
@@ -77,7 +77,7 @@ std::vector<double> SolvePositiveDefinite(const Matrix& a, const std::vector<dou
 }
 
 Eigen SymmetricEigen(const Matrix& a) {
-  BERTH_CHECK_EQ(a.rows, a.columns);
+  STOWPLAN_CHECK_EQ(a.rows, a.columns);
   const int n = a.rows;
   Matrix rotated = a;
   Matrix vectors(n, n);
@@ -99,4 +99,4 @@ Eigen SymmetricEigen(const Matrix& a) {
   return eigen;
 }
 
-}  // namespace berth::cost_models
+}  // namespace stowplan::cost_models

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-namespace berth::cost_models {
+namespace stowplan::cost_models {
 
 // Row-major, rows x columns.
 struct Matrix {
@@ -29,4 +29,4 @@ struct Eigen {
 };
 Eigen SymmetricEigen(const Matrix& a);
 
-}  // namespace berth::cost_models
+}  // namespace stowplan::cost_models

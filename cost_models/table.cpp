@@ -1,4 +1,4 @@
-// table(file=PATH): ops that were measured, by signature (op_work.h) and device kind, from a berth.cost_model
+// table(file=PATH): ops that were measured, by signature (op_work.h) and device kind, from a stowplan.cost_model
 // file. Answers exactly what the file holds, with tier A and the spread of the repeats; anything else it
 // leaves to the next model of a chain. Without a file it answers nothing.
 
@@ -7,7 +7,7 @@
 #include "cost_models/models.h"
 #include "cost_models/op_work.h"
 
-namespace berth::cost_models {
+namespace stowplan::cost_models {
 namespace {
 
 class Table : public sim::CostModel, public ParameterUser {
@@ -51,4 +51,4 @@ std::unique_ptr<sim::CostModel> MakeTable(const Spec& spec, const Catalogue& cat
   return std::make_unique<Table>(spec, catalogue);
 }
 
-}  // namespace berth::cost_models
+}  // namespace stowplan::cost_models

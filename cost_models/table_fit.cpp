@@ -13,7 +13,7 @@
 #include "sim/parallel.h"
 #include "sim/spec.h"
 
-namespace berth::cost_models {
+namespace stowplan::cost_models {
 namespace {
 
 constexpr int kScanPoints = 9;          // of the coarse scan, evenly spaced in logarithms from bound to bound
@@ -417,4 +417,4 @@ TableFit FitTable(const std::vector<FitParameter>& parameters, const std::vector
   return Fitter(parameters, cells, options).Run();
 }
 
-}  // namespace berth::cost_models
+}  // namespace stowplan::cost_models

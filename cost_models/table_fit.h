@@ -1,4 +1,4 @@
-// Fits a handful of cost parameters to published step times: what `berth calibrate --table` needs
+// Fits a handful of cost parameters to published step times: what `stowplan calibrate --table` needs
 // (docs/protocol.md#fitted).
 //
 // Minimises the sum of squared logarithms of simulated / published over the cells. A cell is a callback: it
@@ -18,7 +18,7 @@
 #include <string>
 #include <vector>
 
-namespace berth::cost_models {
+namespace stowplan::cost_models {
 
 struct FitParameter {
   std::string name;  // "k40.gemm", "k40.dispatch_us"
@@ -77,4 +77,4 @@ struct TableFit {
 TableFit FitTable(const std::vector<FitParameter>& parameters, const std::vector<FitCell>& cells,
                   const FitOptions& options = {});
 
-}  // namespace berth::cost_models
+}  // namespace stowplan::cost_models

@@ -1,5 +1,5 @@
-"""An agent outside of berth: greedy steps from random starts.
-berth place --agent 'external(command=python3 examples/outside_agent.py)' --graph nmt --cluster 'k80(gpus=2)' --devices gpu"""
+"""An agent outside of stowplan: greedy steps from random starts.
+stowplan place --agent 'external(command=python3 examples/outside_agent.py)' --graph nmt --cluster 'k80(gpus=2)' --devices gpu"""
 
 import json
 import random

@@ -8,7 +8,7 @@
 #include "profiler/record_fields.h"
 #include "sim/formats/json_text.h"
 
-namespace berth::profiler {
+namespace stowplan::profiler {
 namespace {
 
 using formats::Fields;
@@ -162,4 +162,4 @@ void AppendActivity(std::string& out, const ActivityTrace& trace) {
   out += '}';
 }
 
-}  // namespace berth::profiler
+}  // namespace stowplan::profiler

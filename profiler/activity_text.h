@@ -1,4 +1,4 @@
-// An ActivityTrace as the `result` of a part of berth.trace: between recording.cpp and activity_text.cpp.
+// An ActivityTrace as the `result` of a part of stowplan.trace: between recording.cpp and activity_text.cpp.
 #pragma once
 
 #include <string>
@@ -6,9 +6,9 @@
 #include "profiler/records.h"
 #include "sim/formats/document.h"
 
-namespace berth::profiler {
+namespace stowplan::profiler {
 
 ActivityTrace ReadActivity(formats::Value value);
 void AppendActivity(std::string& out, const ActivityTrace& trace);
 
-}  // namespace berth::profiler
+}  // namespace stowplan::profiler

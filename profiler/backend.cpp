@@ -7,12 +7,12 @@
 
 #include <dlfcn.h>
 
-#include "berth_interface.h"
 #include "profiler/host_machine.h"
 #include "sim/error.h"
 #include "sim/plugin_interface.h"
+#include "stowplan_interface.h"
 
-namespace berth::profiler {
+namespace stowplan::profiler {
 namespace {
 
 // The loader's reason, which is there after a dlopen or dlsym that failed.
@@ -35,8 +35,9 @@ sim::Attributes MachineOf(const Backend& backend) {
 
 const std::vector<BackendRow>& Backends() {
   static const std::vector<BackendRow> rows = {
-      {"cpu", "CPU", "libberth_cpu.so", "cpu", "BERTH_CPU_PLUGIN", nullptr, "oneDNN"},
-      {"cuda", "CUDA", "libberth_cuda.so", "cuda", "BERTH_CUDA_PLUGIN", "libcuda.so.1", "the CUDA toolkit"},
+      {"cpu", "CPU", "libstowplan_cpu.so", "cpu", "STOWPLAN_CPU_PLUGIN", nullptr, "oneDNN"},
+      {"cuda", "CUDA", "libstowplan_cuda.so", "cuda", "STOWPLAN_CUDA_PLUGIN", "libcuda.so.1",
+       "the CUDA toolkit"},
   };
   return rows;
 }
@@ -59,7 +60,7 @@ std::string FindPlugin(const BackendRow& row) {
   std::error_code ignored;
   const std::filesystem::path folder = std::filesystem::read_symlink("/proc/self/exe").parent_path();
   for (const std::string& place :
-       {"../" + std::string(row.folder), std::string("."), std::string("../lib/berth")}) {
+       {"../" + std::string(row.folder), std::string("."), std::string("../lib/stowplan")}) {
     const std::filesystem::path candidate = folder / place / row.plugin;
     if (std::filesystem::exists(candidate, ignored)) return candidate.lexically_normal().string();
   }
@@ -77,7 +78,7 @@ std::unique_ptr<Backend> OpenBackend(const BackendRow& row) {
     throw Unavailable("there is no NVIDIA driver (" + LoaderReason() + ")");
   const std::string path = FindPlugin(row);
   try {
-    CheckPlugin(path, "the " + std::string(row.what) + " plug-in", BERTH_INTERFACE);
+    CheckPlugin(path, "the " + std::string(row.what) + " plug-in", STOWPLAN_INTERFACE);
   } catch (const RunError& error) {
     throw Unavailable(error.what());
   }
@@ -85,8 +86,8 @@ std::unique_ptr<Backend> OpenBackend(const BackendRow& row) {
   if (plugin == nullptr)
     throw Unavailable("the " + std::string(row.what) + " plug-in cannot be opened (" + LoaderReason() + ")");
   void* const symbol = dlsym(plugin, kMakeBackendSymbol);
-  if (symbol == nullptr) throw Unavailable(path + " is no plug-in of berth (" + LoaderReason() + ")");
+  if (symbol == nullptr) throw Unavailable(path + " is no plug-in of stowplan (" + LoaderReason() + ")");
   return reinterpret_cast<MakeBackend>(symbol)();
 }
 
-}  // namespace berth::profiler
+}  // namespace stowplan::profiler

@@ -1,5 +1,5 @@
 // A device that is measured, and executes graphs: each in a plug-in that is opened at run time, because
-// berth-profile must start on machines without drivers and libraries.
+// stowplan-profile must start on machines without drivers and libraries.
 #pragma once
 
 #include <functional>
@@ -15,7 +15,7 @@
 #include "sim/cluster.h"
 #include "sim/op_graph.h"
 
-namespace berth::profiler {
+namespace stowplan::profiler {
 
 // This machine cannot do what was asked, and says why: an outcome to report, not a failure to mend.
 class Unavailable : public std::runtime_error {
@@ -68,7 +68,7 @@ class Backend {
 
 // The only symbol that a plug-in exports for this program. Throws Unavailable where there is no device.
 using MakeBackend = std::unique_ptr<Backend> (*)();
-inline constexpr char kMakeBackendSymbol[] = "berth_profiler_backend";
+inline constexpr char kMakeBackendSymbol[] = "stowplan_profiler_backend";
 
 // The host as it was found, with the device.
 sim::Attributes MachineOf(const Backend& backend);
@@ -89,11 +89,11 @@ const BackendRow& FindBackend(const std::string& name);
 std::string BackendNames();  // "cpu, cuda"
 
 // Where the plug-in is: as the environment says, else beside the program (../<folder> in the build tree, beside it
-// in a portable folder, ../lib/berth where it is installed). Throws Unavailable where there is none.
+// in a portable folder, ../lib/stowplan where it is installed). Throws Unavailable where there is none.
 std::string FindPlugin(const BackendRow& row);
 
 // Looks for the driver, then for the plug-in, then for a device. Throws Unavailable with the first of them that is
 // missing and the loader's reason. The plug-in stays open as long as the process lives.
 std::unique_ptr<Backend> OpenBackend(const BackendRow& row);
 
-}  // namespace berth::profiler
+}  // namespace stowplan::profiler

@@ -6,7 +6,7 @@
 #include <unordered_map>
 #include <utility>
 
-namespace berth::profiler {
+namespace stowplan::profiler {
 namespace {
 
 using StreamKey = std::tuple<std::int32_t, Id, Id>;  // device, context, stream
@@ -207,4 +207,4 @@ Correlation Correlate(const ActivityTrace& trace) {
   return result;
 }
 
-}  // namespace berth::profiler
+}  // namespace stowplan::profiler

@@ -10,7 +10,7 @@
 
 #include "profiler/records.h"
 
-namespace berth::profiler {
+namespace stowplan::profiler {
 
 // One kernel, copy or memset by its place in the trace.
 struct WorkRef {
@@ -61,4 +61,4 @@ struct Correlation {
 // around the call's start on the same thread.
 Correlation Correlate(const ActivityTrace& trace);
 
-}  // namespace berth::profiler
+}  // namespace stowplan::profiler

@@ -1,5 +1,5 @@
-// Runs a berth graph for real under a placement: ops on the devices that the placement says,
-// tensors copied between them, memory counted and capped. What `berth validate` measures.
+// Runs a stowplan graph for real under a placement: ops on the devices that the placement says,
+// tensors copied between them, memory counted and capped. What `stowplan validate` measures.
 //
 // It is no training framework: tensors hold small finite numbers, every op does the arithmetic and moves the
 // bytes that its type and shapes say, and nothing is learned. An op whose type or shapes it does not know is
@@ -28,7 +28,7 @@
 #include "sim/outcome.h"
 #include "sim/placement.h"
 
-namespace berth::profiler {
+namespace stowplan::profiler {
 
 // Times of one step, from its start [ns].
 struct OpSpan {
@@ -101,4 +101,4 @@ class Executor {
 // on one uses them all.
 using CoresByDevice = std::vector<std::vector<int>>;
 
-}  // namespace berth::profiler
+}  // namespace stowplan::profiler

@@ -12,7 +12,7 @@
 #include "sim/formats/formats.h"
 #include "sim/formats/units_text.h"
 
-namespace berth::profiler {
+namespace stowplan::profiler {
 namespace {
 
 // "runs/blocks-03.json.zst" is "blocks-03".
@@ -132,4 +132,4 @@ CoresByDevice ChooseCores(const sim::Cluster& cluster, int cores) {
   return chosen;
 }
 
-}  // namespace berth::profiler
+}  // namespace stowplan::profiler

@@ -1,4 +1,4 @@
-// What `berth-profile graph` is given: the files, the devices with their limits, the cores.
+// What `stowplan-profile graph` is given: the files, the devices with their limits, the cores.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 #include "sim/op_graph.h"
 #include "sim/placement.h"
 
-namespace berth::profiler {
+namespace stowplan::profiler {
 
 struct GraphInputs {
   std::string graph, cluster, workload;
@@ -54,4 +54,4 @@ std::string CapacityWarning(const sim::Cluster& cluster, sim::Bytes free);
 // Throws Unavailable where there are not so many.
 CoresByDevice ChooseCores(const sim::Cluster& cluster, int cores);
 
-}  // namespace berth::profiler
+}  // namespace stowplan::profiler

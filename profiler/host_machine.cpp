@@ -12,7 +12,7 @@
 
 #include "sim/processor.h"
 
-namespace berth::profiler {
+namespace stowplan::profiler {
 namespace {
 
 // An argument as a shell would need it.
@@ -73,4 +73,4 @@ std::string NowUtc() {
   return fmt::format("{:%Y-%m-%dT%H:%M:%S+00:00}", fmt::gmtime(std::time(nullptr)));
 }
 
-}  // namespace berth::profiler
+}  // namespace stowplan::profiler

@@ -6,7 +6,7 @@
 
 #include "sim/op_graph.h"
 
-namespace berth::profiler {
+namespace stowplan::profiler {
 
 std::string CpuModel();  // "AMD EPYC 9B45"; "unknown CPU" where the system does not tell
 // "AMD EPYC 9B45, 2 cores, AVX-512": with the vectors, on which speed and the rounding of libtorch's products depend; of processors
@@ -20,4 +20,4 @@ std::string NowUtc();  // "2026-11-21T03:00:00+00:00"
 // The words of a command line as a shell would need them.
 std::string ShellText(int argc, const char* const* argv);
 
-}  // namespace berth::profiler
+}  // namespace stowplan::profiler

@@ -1,11 +1,11 @@
-// Between `berth-profile record` and the library inside of the recorded process.
+// Between `stowplan-profile record` and the library inside of the recorded process.
 #pragma once
 
-namespace berth::profiler {
+namespace stowplan::profiler {
 
-inline constexpr char kInjectionLibrary[] = "libberth_injection.so";
+inline constexpr char kInjectionLibrary[] = "libstowplan_injection.so";
 
-// Environment variable: the folder where each process leaves a berth.trace called PID.json.
-inline constexpr char kInjectionFolder[] = "BERTH_PROFILE_FOLDER";
+// Environment variable: the folder where each process leaves a stowplan.trace called PID.json.
+inline constexpr char kInjectionFolder[] = "STOWPLAN_PROFILE_FOLDER";
 
-}  // namespace berth::profiler
+}  // namespace stowplan::profiler

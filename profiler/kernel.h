@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-namespace berth::profiler {
+namespace stowplan::profiler {
 
 // Pointers are to memory of the device that runs the op, 64-byte aligned. An output that shares an input's
 // storage has its pointer.
@@ -40,4 +40,4 @@ struct MadeKernel {
   bool stand_in = false;
 };
 
-}  // namespace berth::profiler
+}  // namespace stowplan::profiler

@@ -17,7 +17,7 @@
 #include "sim/formats/json_reader.h"
 #include "sim/formats/source.h"
 
-namespace berth::profiler {
+namespace stowplan::profiler {
 namespace {
 
 using formats::Value;
@@ -85,8 +85,8 @@ class Reader {
     if (!events || !events->IsList()) root.Fail("has no list \"traceEvents\", so it is no Kineto trace");
     has_base_ = top.Find("baseTimeNanoseconds").has_value();
     trace().base_ns = std::max<std::int64_t>(top.Int("baseTimeNanoseconds"), 0);
-    is_own_ = top.Find("berth").has_value();
-    const Loose own(top.Find("berth"));
+    is_own_ = top.Find("stowplan").has_value();
+    const Loose own(top.Find("stowplan"));
     trace().buffers = own.Int("buffers");
     trace().lost_records = own.Int("lost_records");
     trace().cut_records = own.Int("cut_records");
@@ -359,4 +359,4 @@ KinetoTrace ReadKineto(const std::string& path) {
   return ParseKineto(formats::ReadFile(path), formats::SourceOf(path));
 }
 
-}  // namespace berth::profiler
+}  // namespace stowplan::profiler

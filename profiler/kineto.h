@@ -2,7 +2,7 @@
 //
 // In: the object with traceEvents of PyTorch 1.8 and later, and the bare list of events of builds without
 // Kineto; zstd too. Category names of old versions are known; names whose quotes break the JSON
-// (pytorch#146900) are mended; what berth has no record for is counted, not an error.
+// (pytorch#146900) are mended; what stowplan has no record for is counted, not an error.
 // Out: what Kineto's own readers expect, so that a trace of ours opens where theirs do. Everything a record holds is
 // in its event's `args`, and reading it back gives the same trace.
 #pragma once
@@ -14,7 +14,7 @@
 
 #include "profiler/records.h"
 
-namespace berth::profiler {
+namespace stowplan::profiler {
 
 struct KinetoTrace {
   ActivityTrace trace;
@@ -26,4 +26,4 @@ KinetoTrace ReadKineto(const std::string& path);
 KinetoTrace ParseKineto(std::string_view json, const std::string& source);  // source: what messages call it
 std::string PrintKineto(const ActivityTrace& trace);
 
-}  // namespace berth::profiler
+}  // namespace stowplan::profiler

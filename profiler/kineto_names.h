@@ -7,7 +7,7 @@
 
 #include "profiler/records.h"
 
-namespace berth::profiler::kineto {
+namespace stowplan::profiler::kineto {
 
 // By MemoryKind; "Memcpy HtoD (Pageable -> Device)", "Memset (Device)".
 inline constexpr std::string_view kMemoryNames[] = {"Unknown", "Pageable", "Pinned",
@@ -17,4 +17,4 @@ inline constexpr std::string_view kSynchronisationNames[] = {
     "Unknown Sync", "Event Sync", "Stream Wait Event", "Stream Sync", "Context Sync"};
 inline constexpr std::string_view kMemoryEvent = "[memory]";
 
-}  // namespace berth::profiler::kineto
+}  // namespace stowplan::profiler::kineto

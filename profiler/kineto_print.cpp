@@ -10,7 +10,7 @@
 #include "profiler/trace_text.h"
 #include "sim/formats/json_text.h"
 
-namespace berth::profiler {
+namespace stowplan::profiler {
 namespace {
 
 using formats::JsonString;
@@ -36,7 +36,7 @@ class KinetoPrinter {
   std::string Print() {
     out_ = fmt::format(
         "{{\"schemaVersion\": 1, \"baseTimeNanoseconds\": {}, \"displayTimeUnit\": \"ms\",\n"
-        " \"berth\": {{\"buffers\": {}, \"lost_records\": {}, \"cut_records\": {}, \"refused\": [",
+        " \"stowplan\": {{\"buffers\": {}, \"lost_records\": {}, \"cut_records\": {}, \"refused\": [",
         trace_.base_ns, trace_.buffers, trace_.lost_records, trace_.cut_records);
     const char* separator = "";
     for (const std::string& reason : trace_.refused) {
@@ -177,4 +177,4 @@ std::string PrintKineto(const ActivityTrace& trace) {
   return KinetoPrinter(trace).Print();
 }
 
-}  // namespace berth::profiler
+}  // namespace stowplan::profiler

@@ -6,7 +6,7 @@
 
 #include "profiler/correlation.h"
 
-namespace berth::profiler {
+namespace stowplan::profiler {
 namespace {
 
 std::vector<const ApiCall*> CallsByThread(const ActivityTrace& trace) {
@@ -81,4 +81,4 @@ LaunchCensus CountLaunches(const ActivityTrace& trace) {
   return census;
 }
 
-}  // namespace berth::profiler
+}  // namespace stowplan::profiler

@@ -4,7 +4,7 @@
 
 #include "profiler/records.h"
 
-namespace berth::profiler {
+namespace stowplan::profiler {
 
 struct LaunchCensus {
   std::int64_t device_records = 0;
@@ -17,4 +17,4 @@ struct LaunchCensus {
 };
 LaunchCensus CountLaunches(const ActivityTrace& trace);
 
-}  // namespace berth::profiler
+}  // namespace stowplan::profiler

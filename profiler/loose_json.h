@@ -14,9 +14,9 @@
 
 #include "sim/formats/document.h"
 
-namespace berth::profiler {
+namespace stowplan::profiler {
 
-// The members of an object, whatever they are: unlike berth's own files these hold keys that nobody listed.
+// The members of an object, whatever they are: unlike stowplan's own files these hold keys that nobody listed.
 class Loose {
  public:
   explicit Loose(std::optional<formats::Value> object) {
@@ -73,4 +73,4 @@ class Loose {
   std::vector<std::pair<std::string, formats::Value>> members_;
 };
 
-}  // namespace berth::profiler
+}  // namespace stowplan::profiler

@@ -6,7 +6,7 @@
 #include "sim/error.h"
 #include "sim/formats/json_reader.h"
 
-namespace berth::profiler {
+namespace stowplan::profiler {
 namespace {
 
 constexpr std::string_view kOfNames = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_:.";
@@ -58,4 +58,4 @@ void TellNvtxOps(ActivityTrace& trace) {
   }
 }
 
-}  // namespace berth::profiler
+}  // namespace stowplan::profiler

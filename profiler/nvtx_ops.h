@@ -4,10 +4,10 @@
 
 #include "profiler/records.h"
 
-namespace berth::profiler {
+namespace stowplan::profiler {
 
 // Annotations of that form, of aten:: also by their name alone, become ops: their bare name, and "Input Dims" where sizes were recorded (record_shapes=True),
 // as torch.profiler's own traces have them. Other markers stay as they are.
 void TellNvtxOps(ActivityTrace& trace);
 
-}  // namespace berth::profiler
+}  // namespace stowplan::profiler

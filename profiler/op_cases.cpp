@@ -2,7 +2,7 @@
 
 #include <array>
 
-namespace berth::profiler {
+namespace stowplan::profiler {
 namespace {
 
 using Dims = std::vector<std::pair<std::string, std::int64_t>>;
@@ -262,4 +262,4 @@ std::vector<OpCase> OptimizerCases() {
   return cases;
 }
 
-}  // namespace berth::profiler
+}  // namespace stowplan::profiler

@@ -5,7 +5,7 @@
 
 #include "profiler/probes.h"
 
-namespace berth::profiler {
+namespace stowplan::profiler {
 
 std::vector<OpCase> GemmCases();
 std::vector<OpCase> ConvolutionCases();
@@ -18,4 +18,4 @@ std::vector<OpCase> LstmCases();
 std::vector<OpCase> AttentionCases();
 std::vector<OpCase> OptimizerCases();
 
-}  // namespace berth::profiler
+}  // namespace stowplan::profiler

@@ -6,7 +6,7 @@
 
 #include "sim/error.h"
 
-namespace berth::profiler {
+namespace stowplan::profiler {
 namespace {
 
 using Shape = std::vector<std::int64_t>;
@@ -277,4 +277,4 @@ std::optional<sim::OpGraph> GraphOf(const OpCase& one) {
   return maker.Finish();
 }
 
-}  // namespace berth::profiler
+}  // namespace stowplan::profiler

@@ -6,7 +6,7 @@
 #include "sim/formats/formats.h"
 #include "sim/formats/json_reader.h"
 
-namespace berth::profiler {
+namespace stowplan::profiler {
 
 std::vector<double> Repeat(const Timing& timing, const std::function<double()>& sample) {
   using Clock = std::chrono::steady_clock;
@@ -56,4 +56,4 @@ sim::Attribute Summary(const std::vector<double>& samples_us) {
   return {Summarise(samples_us)};
 }
 
-}  // namespace berth::profiler
+}  // namespace stowplan::profiler

@@ -8,7 +8,7 @@
 #include "profiler/probes.h"
 #include "sim/op_graph.h"
 
-namespace berth::profiler {
+namespace stowplan::profiler {
 
 // Samples in microseconds, repeated as the timing says; `sample` measures once. What takes long is repeated less: no
 // further warm-up once `seconds` are spent, and after ten times as many three samples will do.
@@ -22,9 +22,9 @@ sim::Attribute::List MeasureRows(std::size_t count, const MeasureOptions& option
                                  const std::function<sim::Attributes(std::size_t)>& measure);
 // {"rows": rows}
 sim::Attribute Rows(sim::Attribute::List rows);
-// A berth.graph as a row holds it.
+// A stowplan.graph as a row holds it.
 sim::Attribute GraphValue(const sim::OpGraph& graph);
 // The summary of samples in microseconds.
 sim::Attribute Summary(const std::vector<double>& samples_us);
 
-}  // namespace berth::profiler
+}  // namespace stowplan::profiler

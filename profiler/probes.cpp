@@ -6,7 +6,7 @@
 #include "profiler/op_cases.h"
 #include "sim/error.h"
 
-namespace berth::profiler {
+namespace stowplan::profiler {
 namespace {
 
 constexpr char kOps[] =
@@ -155,4 +155,4 @@ std::vector<sim::Bytes> CopySizes(bool quick) {
   return sizes;
 }
 
-}  // namespace berth::profiler
+}  // namespace stowplan::profiler

@@ -1,4 +1,4 @@
-// The catalogue of probes: what `berth-profile run` measures, one row each, known without any device. How a
+// The catalogue of probes: what `stowplan-profile run` measures, one row each, known without any device. How a
 // probe is measured stands in profiler/cuda and profiler/cpu.
 //
 // Adding a probe: a row here, and its measurement in the probe_table.cpp of the backends that it is for; tests
@@ -13,7 +13,7 @@
 
 #include "sim/op_graph.h"
 
-namespace berth::profiler {
+namespace stowplan::profiler {
 
 // One op at one size. Row of the recording: op, phase, format, shape, flops, bytes and the times.
 struct OpCase {
@@ -43,7 +43,7 @@ const std::vector<Probe>& Probes();
 // Null if there is none.
 const Probe* FindProbe(std::string_view name);
 
-// Of the rows of `berth-profile run --graph`.
+// Of the rows of `stowplan-profile run --graph`.
 inline constexpr char kOpsOfGraphMeaning[] =
     "each op of a graph for which an executor makes a kernel of its own, alone, by that kernel (stand_in: by "
     "what the "
@@ -69,4 +69,4 @@ inline constexpr Timing kQuickTiming = {1, 3, 5, 0.01};
 // Of a CPU, whose ops take longer: all of its probes in little more than a minute on one core.
 inline constexpr Timing kCpuTiming = {3, 7, 50, 0.08};
 
-}  // namespace berth::profiler
+}  // namespace stowplan::profiler

@@ -6,7 +6,7 @@
 
 #include "profiler/records.h"
 
-namespace berth::profiler {
+namespace stowplan::profiler {
 
 template <typename Visit>
 void VisitFields(DeviceWork& work, Visit&& visit) {
@@ -122,4 +122,4 @@ void VisitLists(Trace& trace, Visit&& visit) {
   visit("markers", trace.markers);
 }
 
-}  // namespace berth::profiler
+}  // namespace stowplan::profiler

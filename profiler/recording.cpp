@@ -9,7 +9,7 @@
 #include "sim/formats/json_text.h"
 #include "sim/formats/source.h"
 
-namespace berth::profiler {
+namespace stowplan::profiler {
 namespace {
 
 using formats::Fields;
@@ -52,7 +52,7 @@ Part ReadPart(Value value, bool activity) {
 class Printer {
  public:
   std::string Print(const Recording& recording) {
-    out_ = "{\"format\": \"berth.trace\", \"version\": 1";
+    out_ = "{\"format\": \"stowplan.trace\", \"version\": 1";
     Text("kind", recording.kind);
     if (!recording.device.empty()) Text("device", recording.device);
     if (recording.quick) Key("quick") += "true";
@@ -130,7 +130,7 @@ Recording ParseRecording(std::string_view json, const std::string& source) {
   static constexpr std::string_view kKeys[] = {"format",  "version",  "kind",   "device",  "quick", "model",
                                                "machine", "software", "timing", "meaning", "parts"};
   const formats::Document document = formats::ParseJson(json, source);
-  formats::CheckFormat(document, "berth.trace", 1);
+  formats::CheckFormat(document, "stowplan.trace", 1);
   const Fields top(document.root(), kKeys);
   Recording recording;
   recording.kind = top.Require("kind").Name();
@@ -160,4 +160,4 @@ void WriteRecording(const std::string& path, const Recording& recording) {
   formats::WriteFile(path, PrintRecording(recording));
 }
 
-}  // namespace berth::profiler
+}  // namespace stowplan::profiler

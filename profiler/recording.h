@@ -1,4 +1,4 @@
-// berth.trace: what was recorded of real hardware (docs/formats.md). One envelope for all recorders,
+// stowplan.trace: what was recorded of real hardware (docs/formats.md). One envelope for all recorders,
 // profiler/pytorch/record.py too: `kind` says who recorded what, each part is the smallest thing that is
 // measured or not, and `meaning` says what each number means.
 //
@@ -14,7 +14,7 @@
 
 #include "profiler/records.h"
 
-namespace berth::profiler {
+namespace stowplan::profiler {
 
 // Parts of this kind hold an ActivityTrace; those of any other kind free JSON.
 inline constexpr std::string_view kActivityKind = "profiler.activity";
@@ -64,4 +64,4 @@ Recording ParseRecording(std::string_view json, const std::string& source);  // 
 std::string PrintRecording(const Recording& recording);
 void WriteRecording(const std::string& path, const Recording& recording);
 
-}  // namespace berth::profiler
+}  // namespace stowplan::profiler

@@ -14,7 +14,7 @@
 
 #include "sim/op_graph.h"
 
-namespace berth::profiler {
+namespace stowplan::profiler {
 
 using Nanos = std::int64_t;  // [ns]
 inline constexpr Nanos kNoStamp = 0;
@@ -161,4 +161,4 @@ void ForEachDeviceWork(Trace& trace, const Visit& visit) {
   for (auto& memset : trace.memsets) visit(memset);
 }
 
-}  // namespace berth::profiler
+}  // namespace stowplan::profiler

@@ -12,7 +12,7 @@
 #include "profiler/correlation.h"
 #include "profiler/launch_census.h"
 
-namespace berth::profiler {
+namespace stowplan::profiler {
 namespace {
 
 constexpr std::string_view kFaultNames[kFaults] = {
@@ -350,4 +350,4 @@ SanitisedTrace Sanitise(ActivityTrace trace, const SanitiserLimits& limits) {
   return Sanitiser(std::move(trace), limits).Run();
 }
 
-}  // namespace berth::profiler
+}  // namespace stowplan::profiler

@@ -12,7 +12,7 @@
 
 #include "profiler/records.h"
 
-namespace berth::profiler {
+namespace stowplan::profiler {
 
 enum class Fault : std::uint8_t {
   kZeroStamp,           // the device ran out of buffers: start or end is 0
@@ -55,4 +55,4 @@ struct SanitisedTrace {
 };
 SanitisedTrace Sanitise(ActivityTrace trace, const SanitiserLimits& limits = {});
 
-}  // namespace berth::profiler
+}  // namespace stowplan::profiler

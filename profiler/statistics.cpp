@@ -5,10 +5,10 @@
 
 #include "sim/error.h"
 
-namespace berth::profiler {
+namespace stowplan::profiler {
 
 double Quantile(std::vector<double> samples, double q) {
-  BERTH_CHECK(!samples.empty());
+  STOWPLAN_CHECK(!samples.empty());
   std::sort(samples.begin(), samples.end());
   const double place = q * static_cast<double>(samples.size() - 1);
   const auto low = static_cast<std::size_t>(place);
@@ -33,4 +33,4 @@ sim::Attributes Summarise(const std::vector<double>& samples_us) {
           {"min_us", rounded(*std::min_element(samples_us.begin(), samples_us.end()))}};
 }
 
-}  // namespace berth::profiler
+}  // namespace stowplan::profiler

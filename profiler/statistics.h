@@ -5,7 +5,7 @@
 
 #include "sim/op_graph.h"
 
-namespace berth::profiler {
+namespace stowplan::profiler {
 
 // The q-quantile by linear interpolation between the order statistics. `samples` must not be empty.
 double Quantile(std::vector<double> samples, double q);
@@ -14,4 +14,4 @@ double Quantile(std::vector<double> samples, double q);
 // sigma, and null with fewer than three samples. `samples_us` must not be empty.
 sim::Attributes Summarise(const std::vector<double>& samples_us);
 
-}  // namespace berth::profiler
+}  // namespace stowplan::profiler

@@ -9,7 +9,7 @@
 #include "profiler/statistics.h"
 #include "sim/error.h"
 
-namespace berth::profiler {
+namespace stowplan::profiler {
 
 double SteadySeconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -124,4 +124,4 @@ std::vector<std::string> TypesOf(const sim::OpGraph& graph, const std::vector<si
   return {types.begin(), types.end()};
 }
 
-}  // namespace berth::profiler
+}  // namespace stowplan::profiler

@@ -1,5 +1,5 @@
-// berth.validation: whole steps of one graph as they were measured under several placements, for scoring at any
-// time (docs/formats.md). Written by `berth validate --record` and by `berth-profile graph`.
+// stowplan.validation: whole steps of one graph as they were measured under several placements, for scoring at any
+// time (docs/formats.md). Written by `stowplan validate --record` and by `stowplan-profile graph`.
 #pragma once
 
 #include <functional>
@@ -14,7 +14,7 @@
 #include "sim/op_graph.h"
 #include "sim/placement.h"
 
-namespace berth::profiler {
+namespace stowplan::profiler {
 
 struct MeasuredPlacement {
   std::string family;  // how it was found: "one device", "blocks", "few cuts", "random", "searched", …
@@ -49,12 +49,12 @@ struct ClocksReading {
 };
 
 struct StepRecording {
-  std::string workload;  // a name of `berth list workloads`, or a graph file
+  std::string workload;  // a name of `stowplan list workloads`, or a graph file
   StepOrigin origin;
   double load_before = 0, load_after = 0;  // the machine's load average over one minute
   int wanted_steps = 0;                    // of each placement, undisturbed
   std::int64_t pace_ns = 0;                // that they were measured at (Pace); 0 = not told
-  std::string cluster;                     // berth.cluster, with everything that was measured of it
+  std::string cluster;                     // stowplan.cluster, with everything that was measured of it
   std::vector<std::string> stand_ins;      // op types that a stand-in ran
   sim::Attributes execution;               // Executor::facts()
   std::vector<ClocksReading> clocks;       // of the accelerator, in the order they were taken
@@ -127,4 +127,4 @@ Step MiddleStep(std::vector<Step> steps);
 // Types of the ops that a stand-in runs, sorted, each once.
 std::vector<std::string> TypesOf(const sim::OpGraph& graph, const std::vector<sim::OpIndex>& ops);
 
-}  // namespace berth::profiler
+}  // namespace stowplan::profiler

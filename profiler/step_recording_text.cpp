@@ -11,13 +11,13 @@
 #include "sim/formats/json_reader.h"
 #include "sim/formats/json_text.h"
 
-namespace berth::profiler {
+namespace stowplan::profiler {
 namespace {
 
 using formats::Fields;
 using formats::Value;
 
-constexpr std::string_view kFormat = "berth.validation";
+constexpr std::string_view kFormat = "stowplan.validation";
 constexpr std::int64_t kVersion = 2;
 constexpr double kMost = 1e15;
 constexpr std::int64_t kMostNanos = 1'000'000'000'000'000;
@@ -337,4 +337,4 @@ std::string PrintStepRecording(const StepRecording& recording) {
   return out + "}\n";
 }
 
-}  // namespace berth::profiler
+}  // namespace stowplan::profiler

@@ -4,10 +4,10 @@
 
 #include <fmt/format.h>
 
-namespace berth::profiler {
+namespace stowplan::profiler {
 
 std::string MicrosText(Nanos time) {
   return fmt::format("{}{}.{:03}", time < 0 ? "-" : "", std::abs(time / 1000), std::abs(time % 1000));
 }
 
-}  // namespace berth::profiler
+}  // namespace stowplan::profiler

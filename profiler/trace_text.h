@@ -5,9 +5,9 @@
 
 #include "profiler/records.h"
 
-namespace berth::profiler {
+namespace stowplan::profiler {
 
 // Nanoseconds as microseconds, exactly: "12.500", "-0.001".
 std::string MicrosText(Nanos time);
 
-}  // namespace berth::profiler
+}  // namespace stowplan::profiler

@@ -11,7 +11,7 @@
 #include "sim/error.h"
 #include "sim/parallel.h"
 
-namespace berth::python {
+namespace stowplan::python {
 
 Episodes::Episodes(std::vector<std::shared_ptr<Prepared>> problems, int count, bool stepwise, int threads,
                    int units)
@@ -192,4 +192,4 @@ const StepResult& Episodes::Recv(const std::function<void()>& pause) {
   return result_;
 }
 
-}  // namespace berth::python
+}  // namespace stowplan::python

@@ -1,4 +1,4 @@
-// Many episodes of placing side by side, for berth.gym: what their actions do and pay. A step of all is one batch of simulations on
+// Many episodes of placing side by side, for stowplan.gym: what their actions do and pay. A step of all is one batch of simulations on
 // a thread of its own, so that who asked for it may do something else meanwhile. Where episodes begin is drawn by the caller.
 #pragma once
 
@@ -14,7 +14,7 @@
 
 #include "python/prepared.h"
 
-namespace berth::python {
+namespace stowplan::python {
 
 // Episodes that begin: which, on which problem, from which placement ([which, units] actions).
 struct Starts {
@@ -77,4 +77,4 @@ class Episodes {
   std::thread worker_;  // last: it reads the others
 };
 
-}  // namespace berth::python
+}  // namespace stowplan::python

@@ -1,4 +1,4 @@
-// berth._core: what the package berth/ wraps in NumPy (python/README.md). Arrays go in as buffers and come out as bytearrays,
+// stowplan._core: what the package stowplan/ wraps in NumPy (python/README.md). Arrays go in as buffers and come out as bytearrays,
 // so that the module belongs to no version of NumPy. Every long call releases the interpreter's lock.
 #include <chrono>
 #include <cstdint>
@@ -23,7 +23,7 @@
 #include "sim/error.h"
 #include "sim/formats/formats.h"
 
-namespace berth::python {
+namespace stowplan::python {
 namespace {
 
 namespace py = pybind11;
@@ -352,7 +352,7 @@ py::dict RecvFromEpisodes(Episodes& episodes) {
                   "reward"_a = ToBytes(result->reward), "ended"_a = ToBytes(result->ended));
 }
 
-// What Python makes of failures: the same sentences, in exceptions that are also what a program without berth would catch.
+// What Python makes of failures: the same sentences, in exceptions that are also what a program without stowplan would catch.
 void RegisterErrors(py::module_& module) {
   py::register_exception<InputError>(module, "InputError", PyExc_ValueError).attr("__doc__") =
       "What was given is wrong: one sentence says where, what, and what would be right.";
@@ -444,7 +444,7 @@ void BindEpisodes(py::module_& module) {
 }  // namespace
 
 PYBIND11_MODULE(_core, module) {
-  module.doc() = "The C++ part of berth; use the package `berth`.";
+  module.doc() = "The C++ part of stowplan; use the package `stowplan`.";
   RegisterErrors(module);
   BindGraph(module);
   BindProblem(module);
@@ -465,4 +465,4 @@ PYBIND11_MODULE(_core, module) {
   module.def("cost_models", [] { return NamedRows(cost_models::CostModels()); });
 }
 
-}  // namespace berth::python
+}  // namespace stowplan::python

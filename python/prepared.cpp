@@ -19,7 +19,7 @@
 #include "sim/parallel.h"
 #include "sim/spec.h"
 
-namespace berth::python {
+namespace stowplan::python {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -268,4 +268,4 @@ TrainingResult Train(const TrainingRequest& request, const std::function<bool()>
   return result;
 }
 
-}  // namespace berth::python
+}  // namespace stowplan::python

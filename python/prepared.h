@@ -18,7 +18,7 @@
 #include "sim/outcome.h"
 #include "sim/placement.h"
 
-namespace berth::python {
+namespace stowplan::python {
 
 // 0 = one per core; InputError where it is none.
 int CheckedThreads(int threads);
@@ -75,7 +75,7 @@ class Prepared {
 
   // By unit, as one row of a batch.
   sim::Placement FromUnits(std::span<const std::int32_t> units) const;
-  // A berth.placement file's text.
+  // A stowplan.placement file's text.
   sim::Placement FromText(const std::string& json, const std::string& source) const;
   // A file, or an agent that needs no search.
   sim::Placement FromName(const std::string& name_or_path) const;
@@ -89,7 +89,7 @@ class Prepared {
 
   agents::LowerBound Bounds() const;
 
-  // What `berth explain` says: text for a screen of 80 columns, the same as a berth.explanation, or a page that fetches nothing.
+  // What `stowplan explain` says: text for a screen of 80 columns, the same as a stowplan.explanation, or a page that fetches nothing.
   // `faster`: how many times as fast devices and links are in its what-ifs, above 1.
   enum class Form : std::uint8_t { kText, kJson, kPage };
   std::string Explain(const sim::Placement& placement, double faster, Form form) const;
@@ -134,4 +134,4 @@ struct TrainingResult {
 // `stop` as of Prepared::Search; the policy so far is written all the same.
 TrainingResult Train(const TrainingRequest& request, const std::function<bool()>& stop);
 
-}  // namespace berth::python
+}  // namespace stowplan::python

@@ -1,6 +1,6 @@
 #include "scenarios/cells.h"
 
-namespace berth::scenarios {
+namespace stowplan::scenarios {
 
 Tensor Pointwise(GraphBuilder& b, const std::string& name, Tensor x, std::int64_t filters) {
   const GraphBuilder::Scope scope(b, name);
@@ -102,4 +102,4 @@ void ClassifyCells(GraphBuilder& b, Stages& stages, Tensor x, std::int64_t class
   Predict(b, "loss", Dense(b, "logits", x, classes), labels);
 }
 
-}  // namespace berth::scenarios
+}  // namespace stowplan::scenarios

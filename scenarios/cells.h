@@ -8,7 +8,7 @@
 
 #include "scenarios/vision.h"
 
-namespace berth::scenarios {
+namespace stowplan::scenarios {
 
 // ReLU, 1 x 1, batch-norm.
 Tensor Pointwise(GraphBuilder& b, const std::string& name, Tensor x, std::int64_t filters);
@@ -39,4 +39,4 @@ Tensor StackCells(GraphBuilder& b, Stages& stages, const CellSkeleton& skeleton,
 // ReLU, mean, dropout, logits, loss: 6 ops.
 void ClassifyCells(GraphBuilder& b, Stages& stages, Tensor x, std::int64_t classes, Tensor labels);
 
-}  // namespace berth::scenarios
+}  // namespace stowplan::scenarios

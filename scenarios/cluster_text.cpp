@@ -4,7 +4,7 @@
 
 #include "sim/error.h"
 
-namespace berth::scenarios {
+namespace stowplan::scenarios {
 
 ClusterChoices ReadChoices(ParameterReader& read, GpuCount gpus, IssueOrder order) {
   ClusterChoices choices;
@@ -27,7 +27,7 @@ void FinishReading(const Spec& spec, ParameterReader& read) {
 ClusterText::ClusterText(const std::string& name, const std::string& what, const ClusterChoices& choices,
                          std::string_view why_order) {
   Line("# " + what);
-  Line("format: berth.cluster");
+  Line("format: stowplan.cluster");
   Line("version: 1");
   Line(fmt::format("name: \"{}\"", name));
   Line("interconnect: " + choices.interconnect);
@@ -41,4 +41,4 @@ void ClusterText::Line(std::string_view line, std::string_view why) {
   text_ += '\n';
 }
 
-}  // namespace berth::scenarios
+}  // namespace stowplan::scenarios

@@ -7,7 +7,7 @@
 
 #include "sim/spec.h"
 
-namespace berth::scenarios {
+namespace stowplan::scenarios {
 
 // ---- what the user chooses on every cluster ---------------------------------------------------------------
 
@@ -44,4 +44,4 @@ class ClusterText {
   std::string text_;
 };
 
-}  // namespace berth::scenarios
+}  // namespace stowplan::scenarios

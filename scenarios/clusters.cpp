@@ -5,7 +5,7 @@
 
 #include "scenarios/cluster_text.h"
 
-namespace berth::scenarios {
+namespace stowplan::scenarios {
 namespace {
 
 struct Tree {
@@ -141,7 +141,7 @@ std::string DopplerCluster(const Spec& spec) {
   std::string text = fmt::format(
       "# The simulator of DOPPLER (ICLR 2026), as its program has it: equal devices, transfers that share "
       "nothing.\n"
-      "format: berth.cluster\nversion: 1\nname: \"{}\"\ninterconnect: ideal\n"
+      "format: stowplan.cluster\nversion: 1\nname: \"{}\"\ninterconnect: ideal\n"
       "dispatch: {{per: device, order: ready, cost: 0us}}\ndevices:\n",
       read.Canonical());
   for (int gpu = 0; gpu < gpus; ++gpu) {
@@ -181,7 +181,7 @@ std::string MsrCluster(const Spec& spec) {
   FinishReading(spec, read);
   std::string text = fmt::format(
       "# Accelerators beside a CPU, as in the inputs of msr-fiddle/dnn-partitioning (NeurIPS 2020).\n"
-      "format: berth.cluster\nversion: 1\nname: \"{}\"\ninterconnect: fair\n"
+      "format: stowplan.cluster\nversion: 1\nname: \"{}\"\ninterconnect: fair\n"
       "dispatch: {{per: device, order: ready, cost: 0us}}\ndevices:\n"
       "  - {{name: cpu0, kind: cpu-broadwell, memory: 1TiB}}  # graphs bring their costs; its memory is no "
       "limit\n",
@@ -196,4 +196,4 @@ std::string MsrCluster(const Spec& spec) {
   return text;
 }
 
-}  // namespace berth::scenarios
+}  // namespace stowplan::scenarios

@@ -1,4 +1,4 @@
-// The clusters behind the table in registry.cpp: each prints a berth.cluster file, with the source of every
+// The clusters behind the table in registry.cpp: each prints a stowplan.cluster file, with the source of every
 // number in a comment beside it.
 #pragma once
 
@@ -6,7 +6,7 @@
 
 #include "sim/spec.h"
 
-namespace berth::scenarios {
+namespace stowplan::scenarios {
 
 std::string K40Cluster(const Spec& spec);
 std::string K80Cluster(const Spec& spec);
@@ -23,4 +23,4 @@ std::string BaechiCluster(const Spec& spec);
 std::string DopplerCluster(const Spec& spec);
 std::string MsrCluster(const Spec& spec);
 
-}  // namespace berth::scenarios
+}  // namespace stowplan::scenarios

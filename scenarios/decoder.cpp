@@ -3,7 +3,7 @@
 #include "scenarios/transformer.h"
 #include "sim/error.h"
 
-namespace berth::scenarios {
+namespace stowplan::scenarios {
 namespace {
 
 class Decoder {
@@ -133,4 +133,4 @@ Tensor SwiGlu(GraphBuilder& b, const std::string& name, Tensor x, std::int64_t w
   return DenseWithoutBias(b, "down", Mul(b, "mul", gate, DenseWithoutBias(b, "up", x, width)), n);
 }
 
-}  // namespace berth::scenarios
+}  // namespace stowplan::scenarios

@@ -15,7 +15,7 @@
 
 #include "scenarios/workload_options.h"
 
-namespace berth::scenarios {
+namespace stowplan::scenarios {
 
 struct DecoderSizes {
   std::int64_t batch = 0;
@@ -46,4 +46,4 @@ void BuildDecoder(GraphBuilder& b, const DecoderSizes& sizes, const FeedForward&
 // [T, n] -> [T, n] through `width`: swish(x gate) * (x up), down. Three products without bias.
 Tensor SwiGlu(GraphBuilder& b, const std::string& name, Tensor x, std::int64_t width);
 
-}  // namespace berth::scenarios
+}  // namespace stowplan::scenarios

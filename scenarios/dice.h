@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <random>
 
-namespace berth::scenarios {
+namespace stowplan::scenarios {
 
 // The standard fixes the engine's numbers but not those of its distributions.
 class Dice {
@@ -24,4 +24,4 @@ class Dice {
   std::mt19937_64 engine_;
 };
 
-}  // namespace berth::scenarios
+}  // namespace stowplan::scenarios

@@ -10,7 +10,7 @@
 #include "sim/fnv.h"
 #include "sim/nearest_name.h"
 
-namespace berth::scenarios {
+namespace stowplan::scenarios {
 
 const char* ToString(Half half) {
   return half == Half::kTrain ? "train" : "test";
@@ -68,4 +68,4 @@ Dice DiceOf(const std::string& family, int index) {
   return Dice(Fnv1a(family + "/" + std::to_string(index)));
 }
 
-}  // namespace berth::scenarios
+}  // namespace stowplan::scenarios

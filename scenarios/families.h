@@ -9,7 +9,7 @@
 
 #include "scenarios/dice.h"
 
-namespace berth::scenarios {
+namespace stowplan::scenarios {
 
 inline constexpr int kFamilySize = 32;
 
@@ -27,4 +27,4 @@ std::vector<std::string> FamilyMembers(const std::string& text);
 // What member `index` is drawn with.
 Dice DiceOf(const std::string& family, int index);
 
-}  // namespace berth::scenarios
+}  // namespace stowplan::scenarios

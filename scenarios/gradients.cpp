@@ -6,7 +6,7 @@
 
 #include "sim/error.h"
 
-namespace berth::scenarios {
+namespace stowplan::scenarios {
 namespace {
 
 // y = x w. Each gradient is as many multiply-adds as the product itself. Also convolutions, under other
@@ -443,4 +443,4 @@ void GradientContext::Give(int input_index, Tensor gradient) {
   if (wanted(input_index)) builder_.gradients_[input(input_index)].push_back(gradient);
 }
 
-}  // namespace berth::scenarios
+}  // namespace stowplan::scenarios

@@ -8,7 +8,7 @@
 
 #include "scenarios/graph_builder.h"
 
-namespace berth::scenarios {
+namespace stowplan::scenarios {
 
 // What a rule sees of one forward op and how it answers.
 class GradientContext {
@@ -48,4 +48,4 @@ GradientRule FindGradientRule(const std::string& type);
 // The gradient of a table that rows were gathered from is as many rows, not the table (sparse update).
 inline constexpr const char* kSparseGradient = "GatherGrad";
 
-}  // namespace berth::scenarios
+}  // namespace stowplan::scenarios

@@ -8,7 +8,7 @@
 #include "sim/dtypes.h"
 #include "sim/error.h"
 
-namespace berth::scenarios {
+namespace stowplan::scenarios {
 
 sim::Attributes LocationAttributes(const Location& location) {
   sim::Attributes attributes;
@@ -102,7 +102,7 @@ Tensor GraphBuilder::AppendAt(const OpSpec& spec, const std::string& full_name, 
   op.inputs = spec.inputs;
   for (const TensorSpec& tensor : spec.outputs) {
     sim::Output output;
-    BERTH_CHECK(BitsPerElement(tensor.dtype) > 0);
+    STOWPLAN_CHECK(BitsPerElement(tensor.dtype) > 0);
     output.bytes = BytesOf(tensor.shape, tensor.dtype);
     output.dtype = tensor.dtype;
     output.shape = tensor.shape;
@@ -110,7 +110,7 @@ Tensor GraphBuilder::AppendAt(const OpSpec& spec, const std::string& full_name, 
   }
   if (spec.view_of >= 0) {
     const Tensor source = spec.inputs.at(static_cast<std::size_t>(spec.view_of));
-    BERTH_CHECK_EQ(Elements(shape(source)), Elements(spec.outputs.at(0).shape));
+    STOWPLAN_CHECK_EQ(Elements(shape(source)), Elements(spec.outputs.at(0).shape));
     op.outputs[0].storage = sim::Output::Storage::kInput;
     op.outputs[0].alias = source;
   }
@@ -126,7 +126,7 @@ Tensor GraphBuilder::AppendAt(const OpSpec& spec, const std::string& full_name, 
 
   bool requires_gradient = false;
   for (const Tensor input : spec.inputs) {
-    BERTH_CHECK(input.op >= 0 && input.op < static_cast<sim::OpIndex>(graph_.ops.size()));
+    STOWPLAN_CHECK(input.op >= 0 && input.op < static_cast<sim::OpIndex>(graph_.ops.size()));
     requires_gradient = requires_gradient || this->requires_gradient(input);
   }
   graph_.ops.push_back(std::move(op));
@@ -193,7 +193,7 @@ sim::OpGraph GraphBuilder::Finish(sim::Attributes attributes) {
   graph_.attributes = std::move(attributes);
   const auto forward_ops = static_cast<sim::OpIndex>(graph_.ops.size());
   if (training()) {
-    BERTH_CHECK(!losses_.empty());
+    STOWPLAN_CHECK(!losses_.empty());
     Sweep(forward_ops);
     AppendUpdates(forward_ops);
   }
@@ -327,4 +327,4 @@ void GraphBuilder::SettleStorage() {
   }
 }
 
-}  // namespace berth::scenarios
+}  // namespace stowplan::scenarios

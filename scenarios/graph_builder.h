@@ -15,7 +15,7 @@
 // backward, reads the input or anything that already shares its storage, and it is no variable, constant or
 // placeholder.
 //
-// Not thread-safe; one builder makes one graph. What a caller of the builder gets wrong aborts (BERTH_CHECK),
+// Not thread-safe; one builder makes one graph. What a caller of the builder gets wrong aborts (STOWPLAN_CHECK),
 // except an op type without a gradient rule and more than kMostOps ops, which a model file or a parameter can
 // bring along: InputErrors.
 #pragma once
@@ -29,7 +29,7 @@
 
 #include "sim/op_graph.h"
 
-namespace berth::scenarios {
+namespace stowplan::scenarios {
 
 using Tensor = sim::TensorRef;
 using Shape = std::vector<std::int64_t>;
@@ -165,4 +165,4 @@ class GraphBuilder {
   std::map<Tensor, std::vector<Tensor>> gradients_;  // by forward tensor, in order of arrival
 };
 
-}  // namespace berth::scenarios
+}  // namespace stowplan::scenarios

@@ -6,7 +6,7 @@
 #include "scenarios/cluster_text.h"
 #include "scenarios/clusters.h"
 
-namespace berth::scenarios {
+namespace stowplan::scenarios {
 namespace {
 
 void WriteCpu(ClusterText& yaml, int cpu) {
@@ -188,4 +188,4 @@ std::string H100HostsCluster(const Spec& spec) {
   return yaml.text();
 }
 
-}  // namespace berth::scenarios
+}  // namespace stowplan::scenarios

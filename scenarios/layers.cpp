@@ -4,7 +4,7 @@
 
 #include "sim/error.h"
 
-namespace berth::scenarios {
+namespace stowplan::scenarios {
 namespace {
 
 sim::Attribute Number(std::int64_t value) {
@@ -29,13 +29,13 @@ Tensor Pairwise(GraphBuilder& b, const std::string& type, const std::string& nam
 std::int64_t Windows(std::int64_t size, std::int64_t kernel, const Window& window) {
   if (window.same) return (size + window.stride - 1) / window.stride;
   const std::int64_t reach = (kernel - 1) * window.dilation + 1;
-  BERTH_CHECK_LE(reach, size);
+  STOWPLAN_CHECK_LE(reach, size);
   return (size - reach) / window.stride + 1;
 }
 
 Shape Slide(GraphBuilder& b, Tensor x, const Window& window, std::int64_t channels) {
   const Shape& image = b.shape(x);
-  BERTH_CHECK_EQ(image.size(), 4u);
+  STOWPLAN_CHECK_EQ(image.size(), 4u);
   return {image[0], Windows(image[1], window.height, window), Windows(image[2], window.width, window),
           channels};
 }
@@ -64,7 +64,7 @@ Tensor Pool(GraphBuilder& b, const std::string& type, const std::string& name, T
 }  // namespace
 
 Tensor MatMul(GraphBuilder& b, const std::string& name, Tensor x, Tensor weights, bool recurrent) {
-  BERTH_CHECK_EQ(b.shape(x).back(), b.shape(weights)[0]);
+  STOWPLAN_CHECK_EQ(b.shape(x).back(), b.shape(weights)[0]);
   Shape result = b.shape(x);
   result.back() = b.shape(weights)[1];
   const double multiply_adds =
@@ -79,7 +79,7 @@ Tensor MatMul(GraphBuilder& b, const std::string& name, Tensor x, Tensor weights
 }
 
 Tensor MatMulTransposed(GraphBuilder& b, const std::string& name, Tensor x, Tensor weights) {
-  BERTH_CHECK_EQ(b.shape(x).back(), b.shape(weights)[1]);
+  STOWPLAN_CHECK_EQ(b.shape(x).back(), b.shape(weights)[1]);
   Shape result = b.shape(x);
   result.back() = b.shape(weights)[0];
   const double multiply_adds =
@@ -105,7 +105,7 @@ Tensor BatchMatMul(GraphBuilder& b, const std::string& name, Tensor x, Tensor y,
 }
 
 Tensor BiasAdd(GraphBuilder& b, const std::string& name, Tensor x, Tensor bias) {
-  BERTH_CHECK_EQ(b.shape(x).back(), b.shape(bias)[0]);
+  STOWPLAN_CHECK_EQ(b.shape(x).back(), b.shape(bias)[0]);
   return b.Append(
       {.type = "BiasAdd", .name = name, .inputs = {x, bias}, .outputs = {{b.shape(x)}}, .in_place = 0});
 }
@@ -149,7 +149,7 @@ Tensor Mul(GraphBuilder& b, const std::string& name, Tensor x, Tensor y) {
 }
 
 Tensor Sub(GraphBuilder& b, const std::string& name, Tensor x, Tensor y) {
-  BERTH_CHECK(b.shape(x) == b.shape(y));
+  STOWPLAN_CHECK(b.shape(x) == b.shape(y));
   return Pairwise(b, "Sub", name, x, y);
 }
 Tensor AddMask(GraphBuilder& b, const std::string& name, Tensor x, Tensor mask) {
@@ -172,7 +172,7 @@ Tensor Concat(GraphBuilder& b, const std::string& name, const std::vector<Tensor
 std::vector<Tensor> Split(GraphBuilder& b, const std::string& name, Tensor x, int axis, std::int64_t parts) {
   Shape part = b.shape(x);
   const auto along = static_cast<std::size_t>(axis);
-  BERTH_CHECK_EQ(part[along] % parts, 0);
+  STOWPLAN_CHECK_EQ(part[along] % parts, 0);
   part[along] /= parts;
   OpSpec spec{
       .type = "Split", .name = name, .inputs = {x}, .outputs = {}, .attributes = {{"axis", Number(axis)}}};
@@ -206,7 +206,7 @@ Tensor Reshape(GraphBuilder& b, const std::string& name, Tensor x, const Shape& 
 }
 
 Tensor Transpose(GraphBuilder& b, const std::string& name, Tensor x, const std::vector<int>& permutation) {
-  BERTH_CHECK_EQ(permutation.size(), b.shape(x).size());
+  STOWPLAN_CHECK_EQ(permutation.size(), b.shape(x).size());
   Shape result;
   sim::Attribute::List axes;
   for (const int axis : permutation) {
@@ -254,7 +254,7 @@ Tensor Predict(GraphBuilder& b, const std::string& name, Tensor logits, Tensor l
 
 Tensor Conv2D(GraphBuilder& b, const std::string& name, Tensor x, Tensor weights, const Window& window) {
   const Shape& kernel = b.shape(weights);
-  BERTH_CHECK_EQ(kernel[2], b.shape(x)[3]);
+  STOWPLAN_CHECK_EQ(kernel[2], b.shape(x)[3]);
   const Shape result = Slide(b, x, window, kernel[3]);
   const double multiply_adds =
       static_cast<double>(Elements(result)) * static_cast<double>(kernel[0] * kernel[1] * kernel[2]);
@@ -269,7 +269,7 @@ Tensor Conv2D(GraphBuilder& b, const std::string& name, Tensor x, Tensor weights
 Tensor DepthwiseConv2D(GraphBuilder& b, const std::string& name, Tensor x, Tensor weights,
                        const Window& window) {
   const Shape& kernel = b.shape(weights);
-  BERTH_CHECK_EQ(kernel[2], b.shape(x)[3]);
+  STOWPLAN_CHECK_EQ(kernel[2], b.shape(x)[3]);
   const Shape result = Slide(b, x, window, kernel[2]);
   const double multiply_adds =
       static_cast<double>(Elements(result)) * static_cast<double>(kernel[0] * kernel[1]);
@@ -322,4 +322,4 @@ Tensor DenseWithoutBias(GraphBuilder& b, const std::string& name, Tensor x, std:
   return MatMul(b, "matmul", x, weights);
 }
 
-}  // namespace berth::scenarios
+}  // namespace stowplan::scenarios

@@ -7,7 +7,7 @@
 
 #include "scenarios/graph_builder.h"
 
-namespace berth::scenarios {
+namespace stowplan::scenarios {
 
 // [..., k] x [k, n] -> [..., n]. `recurrent` marks the product of a recurrent cell: frameworks run it at
 // another rate than a large one.
@@ -85,4 +85,4 @@ Tensor Dense(GraphBuilder& b, const std::string& name, Tensor x, std::int64_t un
 // Adds weights [k, n] and the product.
 Tensor DenseWithoutBias(GraphBuilder& b, const std::string& name, Tensor x, std::int64_t units);
 
-}  // namespace berth::scenarios
+}  // namespace stowplan::scenarios

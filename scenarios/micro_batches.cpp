@@ -8,7 +8,7 @@
 #include "scenarios/graph_builder.h"
 #include "sim/error.h"
 
-namespace berth::scenarios {
+namespace stowplan::scenarios {
 namespace {
 
 using sim::OpIndex;
@@ -260,4 +260,4 @@ sim::OpGraph ShareBatch(const sim::OpGraph& whole, std::int64_t k) {
   return graph;
 }
 
-}  // namespace berth::scenarios
+}  // namespace stowplan::scenarios

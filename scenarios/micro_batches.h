@@ -12,7 +12,7 @@
 
 #include "sim/op_graph.h"
 
-namespace berth::scenarios {
+namespace stowplan::scenarios {
 
 // `one`: the graph of one micro-batch; k = 1 gives it back. Not Finish()ed. Throws InputError for more than kMostOps ops.
 sim::OpGraph RepeatMicroBatch(const sim::OpGraph& one, std::int64_t k, const std::string& schedule);
@@ -22,4 +22,4 @@ sim::OpGraph RepeatMicroBatch(const sim::OpGraph& one, std::int64_t k, const std
 // of its length. Gradients on their way to an update keep their size. Not Finish()ed.
 sim::OpGraph ShareBatch(const sim::OpGraph& whole, std::int64_t k);
 
-}  // namespace berth::scenarios
+}  // namespace stowplan::scenarios

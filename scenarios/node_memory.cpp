@@ -15,7 +15,7 @@
 #include "sim/error.h"
 #include "sim/formats/source.h"
 
-namespace berth::scenarios {
+namespace stowplan::scenarios {
 namespace {
 
 constexpr std::array<std::string_view, 5> kColumns = {"#name", "input_sizes", "initializers_sizes",
@@ -431,4 +431,4 @@ std::vector<std::string> TakeNodeMemory(sim::OpGraph& graph, std::string_view mo
   return Taking(graph, model, nodes, source).Take();
 }
 
-}  // namespace berth::scenarios
+}  // namespace stowplan::scenarios

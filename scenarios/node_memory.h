@@ -9,7 +9,7 @@
 #include "scenarios/onnx_nodes.h"
 #include "sim/op_graph.h"
 
-namespace berth::scenarios {
+namespace stowplan::scenarios {
 
 struct NodeMemory {
   std::string name;  // StatisticsName() of the node
@@ -36,4 +36,4 @@ std::vector<NodeMemory> ParseNodeMemory(std::string_view text, const std::string
 std::vector<std::string> TakeNodeMemory(sim::OpGraph& graph, std::string_view model,
                                         const std::vector<NodeMemory>& nodes, const std::string& source);
 
-}  // namespace berth::scenarios
+}  // namespace stowplan::scenarios

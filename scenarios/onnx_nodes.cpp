@@ -2,7 +2,7 @@
 
 #include "scenarios/importers/wire_format.h"
 
-namespace berth::scenarios {
+namespace stowplan::scenarios {
 namespace {
 
 // Fields of onnx.proto.
@@ -78,4 +78,4 @@ std::optional<std::size_t> BiasOf(const sim::OpGraph& graph, std::size_t op) {
   return std::nullopt;
 }
 
-}  // namespace berth::scenarios
+}  // namespace stowplan::scenarios

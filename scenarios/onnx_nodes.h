@@ -10,7 +10,7 @@
 
 #include "sim/op_graph.h"
 
-namespace berth::scenarios {
+namespace stowplan::scenarios {
 
 struct OnnxNode {
   std::string name;  // may be empty
@@ -44,4 +44,4 @@ inline constexpr std::string_view kBiasAdd = "/bias_add";
 // The op that adds the bias of a node; nothing where there is none.
 std::optional<std::size_t> BiasOf(const sim::OpGraph& graph, std::size_t op);
 
-}  // namespace berth::scenarios
+}  // namespace stowplan::scenarios

@@ -1,6 +1,6 @@
 #include "scenarios/recurrent.h"
 
-namespace berth::scenarios {
+namespace stowplan::scenarios {
 
 std::vector<Tensor> EmbedSteps(GraphBuilder& b, std::int64_t steps, std::int64_t batch,
                                std::int64_t vocabulary, std::int64_t units) {
@@ -54,4 +54,4 @@ Tensor AdditiveAttention::Context(Tensor query) {
   return BatchMatMul(b_, "context", alignment, memory_, "bs,bsn->bn", result, b_.shape(memory_)[1]);
 }
 
-}  // namespace berth::scenarios
+}  // namespace stowplan::scenarios

@@ -6,7 +6,7 @@
 
 #include "scenarios/layers.h"
 
-namespace berth::scenarios {
+namespace stowplan::scenarios {
 
 // Adds the words of all steps as one placeholder, a table [vocabulary, units], one look-up, and cuts it up:
 // [B, units] for each step.
@@ -44,4 +44,4 @@ class AdditiveAttention {
   Tensor query_weights_, score_weights_, memory_, keys_;
 };
 
-}  // namespace berth::scenarios
+}  // namespace stowplan::scenarios

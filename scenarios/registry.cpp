@@ -17,7 +17,7 @@
 #include "sim/formats/source.h"
 #include "sim/nearest_name.h"
 
-namespace berth::scenarios {
+namespace stowplan::scenarios {
 namespace {
 
 constexpr const char* kTree = "gpus=2,interconnect=fair,host=device,order=program";
@@ -65,7 +65,7 @@ void RefuseOptions(const std::string& source, const ImportOptions& options) {
 sim::OpGraph ReadAnyGraph(const std::string& path, const sim::HardwareCatalogue* catalogue,
                           std::vector<std::string>* notes) {
   const std::string content = formats::ReadFile(path);
-  if (content.find("\"berth.graph\"") == std::string::npos) {
+  if (content.find("\"stowplan.graph\"") == std::string::npos) {
     for (const ImporterRow& importer : Importers()) {
       if (!importer.recognises(content)) continue;
       ImportedGraph imported = importer.import(content, formats::SourceOf(path), {});
@@ -252,4 +252,4 @@ sim::Placement LoadPlacement(const std::string& path, const sim::OpGraph& graph,
   return formats::ParsePlacement(content, formats::SourceOf(path), graph, cluster);
 }
 
-}  // namespace berth::scenarios
+}  // namespace stowplan::scenarios

@@ -14,7 +14,7 @@
 #include "sim/simulator.h"
 #include "sim/spec.h"
 
-namespace berth::scenarios {
+namespace stowplan::scenarios {
 
 struct WorkloadRow {
   const char* name;
@@ -28,7 +28,7 @@ struct ClusterRow {
   const char* name;
   const char* what;
   const char* parameters;                 // "gpus=2"
-  std::string (*yaml)(const Spec& spec);  // a berth.cluster file
+  std::string (*yaml)(const Spec& spec);  // a stowplan.cluster file
 };
 const std::vector<ClusterRow>& Clusters();
 
@@ -88,8 +88,8 @@ const ExporterRow& FindExporter(const std::string& name);  // throws InputError 
 sim::OpGraph LoadGraph(const std::string& name_or_path, const sim::HardwareCatalogue* catalogue = nullptr,
                        std::vector<std::string>* notes = nullptr);
 sim::Cluster LoadCluster(const std::string& name_or_path, const sim::HardwareCatalogue& catalogue);
-// A berth.placement file, a device map of accelerate or transformers, or a human-expert split of
+// A stowplan.placement file, a device map of accelerate or transformers, or a human-expert split of
 // msr-fiddle/dnn-partitioning for a graph imported from there.
 sim::Placement LoadPlacement(const std::string& path, const sim::OpGraph& graph, const sim::Cluster& cluster);
 
-}  // namespace berth::scenarios
+}  // namespace stowplan::scenarios

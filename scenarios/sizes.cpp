@@ -1,6 +1,6 @@
 #include "scenarios/sizes.h"
 
-namespace berth::scenarios {
+namespace stowplan::scenarios {
 
 double ForwardMultiplyAdds(const sim::OpGraph& graph) {
   double flops = 0;
@@ -17,4 +17,4 @@ sim::Bytes SumOfForwardOutputs(const sim::OpGraph& graph) {
   return sum;
 }
 
-}  // namespace berth::scenarios
+}  // namespace stowplan::scenarios

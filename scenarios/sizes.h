@@ -3,7 +3,7 @@
 
 #include "sim/op_graph.h"
 
-namespace berth::scenarios {
+namespace stowplan::scenarios {
 
 // Forward multiply-adds of contractions.
 double ForwardMultiplyAdds(const sim::OpGraph& graph);
@@ -12,4 +12,4 @@ double ForwardMultiplyAdds(const sim::OpGraph& graph);
 // (docs/protocol.md#memory). Live peaks are smaller.
 sim::Bytes SumOfForwardOutputs(const sim::OpGraph& graph);
 
-}  // namespace berth::scenarios
+}  // namespace stowplan::scenarios

@@ -4,7 +4,7 @@
 
 #include "sim/error.h"
 
-namespace berth::scenarios {
+namespace stowplan::scenarios {
 
 void CheckMultiple(const std::string& workload, const std::string& what, std::int64_t value,
                    const std::string& of_what, std::int64_t divisor) {
@@ -40,4 +40,4 @@ Tensor Probabilities(GraphBuilder& b, Tensor scores, Tensor mask, bool dropout) 
   return dropout ? Dropout(b, "dropout", probabilities) : probabilities;
 }
 
-}  // namespace berth::scenarios
+}  // namespace stowplan::scenarios

@@ -6,7 +6,7 @@
 
 #include "scenarios/layers.h"
 
-namespace berth::scenarios {
+namespace stowplan::scenarios {
 
 // Throws InputError if `width` cannot be cut into `heads`: "bert: hidden=770 is no multiple of heads=12".
 void CheckMultiple(const std::string& workload, const std::string& what, std::int64_t value,
@@ -24,4 +24,4 @@ Tensor MergeHeads(GraphBuilder& b, const std::string& name, Tensor x);
 // probabilities and, in training, dropped out if `dropout`. Scores are whole tensors: no flash attention.
 Tensor Probabilities(GraphBuilder& b, Tensor scores, Tensor mask, bool dropout);
 
-}  // namespace berth::scenarios
+}  // namespace stowplan::scenarios

@@ -7,7 +7,7 @@
 
 #include "scenarios/graph_builder.h"
 
-namespace berth::scenarios {
+namespace stowplan::scenarios {
 namespace {
 
 using sim::OpIndex;
@@ -305,4 +305,4 @@ sim::OpGraph ExpandRaw(const sim::OpGraph& fused, const std::vector<OpIndex>& fo
   return Expansion(fused, forward_of, optimizer).Expand();
 }
 
-}  // namespace berth::scenarios
+}  // namespace stowplan::scenarios

@@ -25,7 +25,7 @@
 
 #include "sim/op_graph.h"
 
-namespace berth::scenarios {
+namespace stowplan::scenarios {
 
 // `forward_of`: by op, the forward op whose gradient it computes, or -1. `optimizer`: what names slots and
 // rates, "Adam". The result is not Finish()ed.
@@ -65,4 +65,4 @@ const UnfusedTemplate* FindUnfusedTemplate(std::string_view type, std::string_vi
 // The constants of an update: learning rate and the like, shared by all updates of a graph.
 const std::vector<const char*>& OptimizerRates(std::string_view optimizer);
 
-}  // namespace berth::scenarios
+}  // namespace stowplan::scenarios

@@ -6,7 +6,7 @@
 #include "scenarios/unfused.h"
 #include "sim/error.h"
 
-namespace berth::scenarios {
+namespace stowplan::scenarios {
 namespace {
 
 using enum HelperSize;
@@ -199,8 +199,8 @@ const std::vector<const char*>& OptimizerRates(std::string_view optimizer) {
       {"RMSProp", {"learning_rate", "decay", "momentum", "epsilon"}},
   };
   const auto found = rates.find(optimizer);
-  BERTH_CHECK(found != rates.end());
+  STOWPLAN_CHECK(found != rates.end());
   return found->second;
 }
 
-}  // namespace berth::scenarios
+}  // namespace stowplan::scenarios

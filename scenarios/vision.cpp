@@ -1,6 +1,6 @@
 #include "scenarios/vision.h"
 
-namespace berth::scenarios {
+namespace stowplan::scenarios {
 
 Tensor ConvUnit(GraphBuilder& b, const std::string& name, Tensor x, const ConvSpec& spec) {
   const GraphBuilder::Scope scope(b, name);
@@ -21,4 +21,4 @@ Batch ImageBatch(GraphBuilder& b, std::int64_t images, std::int64_t size) {
   return {pixels, b.Placeholder("labels", {images}, "i32")};
 }
 
-}  // namespace berth::scenarios
+}  // namespace stowplan::scenarios

@@ -6,7 +6,7 @@
 
 #include "scenarios/layers.h"
 
-namespace berth::scenarios {
+namespace stowplan::scenarios {
 
 enum class Norm : std::uint8_t {
   kBias,  // no normalisation: the convolution has a bias
@@ -41,4 +41,4 @@ struct Batch {
 };
 Batch ImageBatch(GraphBuilder& b, std::int64_t images, std::int64_t size);
 
-}  // namespace berth::scenarios
+}  // namespace stowplan::scenarios

@@ -6,7 +6,7 @@
 #include "sim/error.h"
 #include "sim/nearest_name.h"
 
-namespace berth::scenarios {
+namespace stowplan::scenarios {
 namespace {
 
 const std::vector<std::string>& OptimizerNames() {
@@ -85,4 +85,4 @@ sim::Attributes Describe(const Spec& spec, ParameterReader& read, std::int64_t l
   return attributes;
 }
 
-}  // namespace berth::scenarios
+}  // namespace stowplan::scenarios

@@ -13,7 +13,7 @@
 #include "scenarios/graph_builder.h"
 #include "sim/spec.h"
 
-namespace berth::scenarios {
+namespace stowplan::scenarios {
 
 struct ModelDefaults {
   std::int64_t batch;
@@ -39,4 +39,4 @@ ModelOptions ReadModelOptions(ParameterReader& read, const ModelDefaults& defaul
 sim::Attributes Describe(const Spec& spec, ParameterReader& read, std::int64_t layers,
                          const std::string& expert);
 
-}  // namespace berth::scenarios
+}  // namespace stowplan::scenarios

@@ -1,11 +1,11 @@
-// Apart from simulator.cpp, so that who runs one placement at a time needs no threads (berth-profile needs the standard
+// Apart from simulator.cpp, so that who runs one placement at a time needs no threads (stowplan-profile needs the standard
 // library alone).
 #include <utility>
 
 #include "sim/parallel.h"
 #include "sim/simulator.h"
 
-namespace berth::sim {
+namespace stowplan::sim {
 
 struct BatchSimulator::Impl {
   const Problem& problem;
@@ -41,4 +41,4 @@ int BatchSimulator::threads() const {
   return impl_->threads;
 }
 
-}  // namespace berth::sim
+}  // namespace stowplan::sim

@@ -11,7 +11,7 @@
 #include "sim/interconnect.h"
 #include "sim/route_search.h"
 
-namespace berth::sim {
+namespace stowplan::sim {
 namespace {
 
 // A run has rows for every pair of devices and every link of its route.
@@ -209,4 +209,4 @@ Picos LoneTime(const Link& link, Bytes bytes) {
          MulDivNearest(bytes - lower->first, upper->second - lower->second, upper->first - lower->first);
 }
 
-}  // namespace berth::sim
+}  // namespace stowplan::sim

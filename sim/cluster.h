@@ -1,4 +1,4 @@
-// The machine a graph is placed on (berth.cluster), with every default already filled in.
+// The machine a graph is placed on (stowplan.cluster), with every default already filled in.
 #pragma once
 
 #include <array>
@@ -11,7 +11,7 @@
 #include "sim/op_graph.h"
 #include "sim/units.h"
 
-namespace berth::sim {
+namespace stowplan::sim {
 
 enum class DeviceClass : std::uint8_t { kCpu, kGpu };  // "cpu", "gpu": the class of a kind in the catalogue
 const char* ToString(DeviceClass device_class);
@@ -116,4 +116,4 @@ class Cluster {
 // picosecond.
 Picos LoneTime(const Link& link, Bytes bytes);
 
-}  // namespace berth::sim
+}  // namespace stowplan::sim

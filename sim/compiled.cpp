@@ -5,7 +5,7 @@
 
 #include "sim/error.h"
 
-namespace berth::sim {
+namespace stowplan::sim {
 namespace {
 
 using Compiled = Problem::Compiled;
@@ -232,4 +232,4 @@ bool Problem::Compiled::SameMoves(const Route& a, const Route& b) const {
                     route_links.begin() + b.first, route_links.begin() + b.last, same);
 }
 
-}  // namespace berth::sim
+}  // namespace stowplan::sim

@@ -9,7 +9,7 @@
 #include "sim/exact.h"
 #include "sim/simulator.h"
 
-namespace berth::sim {
+namespace stowplan::sim {
 
 // An array with a 32-bit number of an op, output, edge, … as its index.
 template <typename T>
@@ -113,4 +113,4 @@ struct Problem::Compiled {
   const Cluster* cluster = nullptr;
 };
 
-}  // namespace berth::sim
+}  // namespace stowplan::sim

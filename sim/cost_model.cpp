@@ -4,7 +4,7 @@
 
 #include "sim/error.h"
 
-namespace berth::sim {
+namespace stowplan::sim {
 namespace {
 
 std::optional<double> Measured(const Op& op, const Device& device) {
@@ -71,4 +71,4 @@ CostTable PriceOps(const OpGraph& graph, const Cluster& cluster, const CostModel
   return table;
 }
 
-}  // namespace berth::sim
+}  // namespace stowplan::sim

@@ -10,7 +10,7 @@
 #include "sim/cluster.h"
 #include "sim/op_graph.h"
 
-namespace berth::sim {
+namespace stowplan::sim {
 
 // How well an answer is founded (docs/calibration.md).
 enum class Tier : std::uint8_t {
@@ -53,4 +53,4 @@ struct CostTable {
 // kind where nothing can price, or where a price is beyond kMaxMicros.
 CostTable PriceOps(const OpGraph& graph, const Cluster& cluster, const CostModel& model);
 
-}  // namespace berth::sim
+}  // namespace stowplan::sim

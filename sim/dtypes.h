@@ -7,7 +7,7 @@
 #include <iterator>
 #include <string_view>
 
-namespace berth::sim {
+namespace stowplan::sim {
 
 struct Dtype {
   std::string_view name;
@@ -24,4 +24,4 @@ inline constexpr auto kDtypeNames = [] {
   return names;
 }();
 
-}  // namespace berth::sim
+}  // namespace stowplan::sim

@@ -3,11 +3,11 @@
 #include <cstdio>
 #include <cstdlib>
 
-namespace berth {
+namespace stowplan {
 
 void CheckFailed(const char* file, int line, const std::string& what) {
-  std::fprintf(stderr, "%s:%d: berth is wrong here: %s\n", file, line, what.c_str());
+  std::fprintf(stderr, "%s:%d: stowplan is wrong here: %s\n", file, line, what.c_str());
   std::abort();
 }
 
-}  // namespace berth
+}  // namespace stowplan

@@ -1,7 +1,7 @@
 // Two kinds of failure, told apart by who can mend them.
 //
 // InputError: what the user gave is wrong. One full sentence: where (file, place), what is wrong, what would
-// be right. Thrown anywhere, caught once in main(), exit status 2. BERTH_CHECK: berth itself is wrong. Prints
+// be right. Thrown anywhere, caught once in main(), exit status 2. STOWPLAN_CHECK: stowplan itself is wrong. Prints
 // both values and aborts; never compiled out.
 //
 // Legitimate outcomes (out of memory, nothing feasible, budget spent) are values in results, never errors.
@@ -11,7 +11,7 @@
 #include <stdexcept>
 #include <string>
 
-namespace berth {
+namespace stowplan {
 
 class InputError : public std::runtime_error {
  public:
@@ -26,20 +26,21 @@ class RunError : public std::runtime_error {
 
 [[noreturn]] void CheckFailed(const char* file, int line, const std::string& what);
 
-}  // namespace berth
+}  // namespace stowplan
 
-#define BERTH_CHECK(condition) ((condition) ? (void)0 : ::berth::CheckFailed(__FILE__, __LINE__, #condition))
+#define STOWPLAN_CHECK(condition) \
+  ((condition) ? (void)0 : ::stowplan::CheckFailed(__FILE__, __LINE__, #condition))
 
-#define BERTH_CHECK_OP(op, a, b)                                                   \
-  do {                                                                             \
-    const auto& berth_a = (a);                                                     \
-    const auto& berth_b = (b);                                                     \
-    if (!(berth_a op berth_b)) {                                                   \
-      std::ostringstream berth_out;                                                \
-      berth_out << #a " " #op " " #b " (" << berth_a << " and " << berth_b << ")"; \
-      ::berth::CheckFailed(__FILE__, __LINE__, berth_out.str());                   \
-    }                                                                              \
+#define STOWPLAN_CHECK_OP(op, a, b)                                                         \
+  do {                                                                                      \
+    const auto& stowplan_a = (a);                                                           \
+    const auto& stowplan_b = (b);                                                           \
+    if (!(stowplan_a op stowplan_b)) {                                                      \
+      std::ostringstream stowplan_out;                                                      \
+      stowplan_out << #a " " #op " " #b " (" << stowplan_a << " and " << stowplan_b << ")"; \
+      ::stowplan::CheckFailed(__FILE__, __LINE__, stowplan_out.str());                      \
+    }                                                                                       \
   } while (false)
-#define BERTH_CHECK_EQ(a, b) BERTH_CHECK_OP(==, a, b)
-#define BERTH_CHECK_LE(a, b) BERTH_CHECK_OP(<=, a, b)
-#define BERTH_CHECK_LT(a, b) BERTH_CHECK_OP(<, a, b)
+#define STOWPLAN_CHECK_EQ(a, b) STOWPLAN_CHECK_OP(==, a, b)
+#define STOWPLAN_CHECK_LE(a, b) STOWPLAN_CHECK_OP(<=, a, b)
+#define STOWPLAN_CHECK_LT(a, b) STOWPLAN_CHECK_OP(<, a, b)

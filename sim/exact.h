@@ -6,7 +6,7 @@
 
 #include "sim/units.h"
 
-namespace berth::sim {
+namespace stowplan::sim {
 
 __extension__ typedef __int128 Int128;
 __extension__ typedef unsigned __int128 UInt128;
@@ -33,4 +33,4 @@ inline Bytes RoundUp(Bytes bytes, Bytes granularity) {
                                                 : (bytes + granularity - 1) / granularity * granularity;
 }
 
-}  // namespace berth::sim
+}  // namespace stowplan::sim

@@ -10,7 +10,7 @@
 #include "sim/compiled.h"
 #include "sim/error.h"
 
-namespace berth::sim {
+namespace stowplan::sim {
 namespace {
 
 class PathFinder {
@@ -273,7 +273,7 @@ void FindPeaks(const Outcome& outcome, Explanation& explanation) {
 }  // namespace
 
 Explanation Explain(const Problem& problem, const Placement& placement, const Outcome& outcome) {
-  BERTH_CHECK_EQ(outcome.ops.size(), problem.graph().ops.size());
+  STOWPLAN_CHECK_EQ(outcome.ops.size(), problem.graph().ops.size());
   PathFinder finder(problem, placement, outcome);
   Explanation explanation;
   explanation.critical_path = finder.Find();
@@ -282,4 +282,4 @@ Explanation Explain(const Problem& problem, const Placement& placement, const Ou
   return explanation;
 }
 
-}  // namespace berth::sim
+}  // namespace stowplan::sim

@@ -7,7 +7,7 @@
 
 #include "sim/simulator.h"
 
-namespace berth::sim {
+namespace stowplan::sim {
 
 // One segment of the critical path. The segments follow one another without a gap from 0 to the end of the
 // run.
@@ -50,4 +50,4 @@ struct Explanation {
 // `outcome` must have been recorded with RunOptions::Record::kTimeline.
 Explanation Explain(const Problem& problem, const Placement& placement, const Outcome& outcome);
 
-}  // namespace berth::sim
+}  // namespace stowplan::sim

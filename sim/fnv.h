@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace berth {
+namespace stowplan {
 
 constexpr std::uint64_t kFnvStart = 0xcbf29ce484222325;
 
@@ -14,4 +14,4 @@ constexpr std::uint64_t Fnv1a(std::string_view text, std::uint64_t hash = kFnvSt
   return hash;
 }
 
-}  // namespace berth
+}  // namespace stowplan

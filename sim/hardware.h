@@ -8,7 +8,7 @@
 
 #include "sim/cluster.h"
 
-namespace berth::sim {
+namespace stowplan::sim {
 
 struct DeviceKind {
   std::string name;
@@ -38,4 +38,4 @@ class HardwareCatalogue {
   virtual std::vector<std::string> LinkNames() const = 0;
 };
 
-}  // namespace berth::sim
+}  // namespace stowplan::sim

@@ -6,7 +6,7 @@
 #include "sim/error.h"
 #include "sim/published/rules.h"
 
-namespace berth::sim {
+namespace stowplan::sim {
 namespace {
 
 // Doubles throughout: they cannot wrap, and a horizon of a quarter of what 64 bits hold leaves them room to be inexact.
@@ -106,4 +106,4 @@ void RefuseHorizon(const OpGraph& graph, const Cluster& cluster) {
       "costs, bytes, bandwidths, curves and latencies");
 }
 
-}  // namespace berth::sim
+}  // namespace stowplan::sim

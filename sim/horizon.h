@@ -7,7 +7,7 @@
 #include "sim/exact.h"
 #include "sim/op_graph.h"
 
-namespace berth::sim {
+namespace stowplan::sim {
 
 // 26 simulated days of everything one after the other; rates that are rounded down can make a run four times as long.
 inline constexpr Picos kHorizon = Picos{1} << 61;
@@ -18,4 +18,4 @@ void CheckHorizon(const OpGraph& graph, const Cluster& cluster, const CostTable&
 
 [[noreturn]] void RefuseHorizon(const OpGraph& graph, const Cluster& cluster);
 
-}  // namespace berth::sim
+}  // namespace stowplan::sim

@@ -16,7 +16,7 @@
 
 #include "sim/simulator.h"
 
-namespace berth::sim {
+namespace stowplan::sim {
 
 struct InterconnectRow {
   const char* name;
@@ -32,4 +32,4 @@ const InterconnectRow& InterconnectOf(const Cluster& cluster);
 // Throws InputError that lists the known names.
 void CheckInterconnect(const std::string& name);
 
-}  // namespace berth::sim
+}  // namespace stowplan::sim

@@ -7,7 +7,7 @@
 
 #include "sim/error.h"
 
-namespace berth::sim {
+namespace stowplan::sim {
 namespace {
 
 class LaneMaker {
@@ -133,8 +133,8 @@ class LaneMaker {
 }  // namespace
 
 std::vector<Lane> MakeLanes(const Problem& problem, const Placement& placement, const Outcome& outcome) {
-  BERTH_CHECK_EQ(outcome.ops.size(), problem.graph().ops.size());
+  STOWPLAN_CHECK_EQ(outcome.ops.size(), problem.graph().ops.size());
   return LaneMaker(problem, placement, outcome).Make();
 }
 
-}  // namespace berth::sim
+}  // namespace stowplan::sim

@@ -6,7 +6,7 @@
 
 #include "sim/simulator.h"
 
-namespace berth::sim {
+namespace stowplan::sim {
 
 struct LaneSlice {
   Picos start = 0;
@@ -36,4 +36,4 @@ struct Lane {
 // RunOptions::Record::kTimeline.
 std::vector<Lane> MakeLanes(const Problem& problem, const Placement& placement, const Outcome& outcome);
 
-}  // namespace berth::sim
+}  // namespace stowplan::sim

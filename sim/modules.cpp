@@ -5,7 +5,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
-namespace berth::sim {
+namespace stowplan::sim {
 namespace {
 
 // "a.b.c" without its last part: "a.b"; without any: "".
@@ -189,4 +189,4 @@ void FollowData(const OpGraph& graph, std::vector<std::int32_t>& value_of_op) {
   for (OpIndex op = 0; op < graph.size(); ++op) value_of_op[static_cast<std::size_t>(op)] = value(op);
 }
 
-}  // namespace berth::sim
+}  // namespace stowplan::sim

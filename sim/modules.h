@@ -8,7 +8,7 @@
 
 #include "sim/op_graph.h"
 
-namespace berth::sim {
+namespace stowplan::sim {
 
 // Parts of a name stand between '/' and '.'; a path joins them with dots: "/model/layers.0/q_proj/MatMul" and the weight
 // "model.layers.0.q_proj.weight" both belong to the module "model.layers.0.q_proj".
@@ -55,4 +55,4 @@ std::string ModulePath(const std::string& name);
 // colocation set go together. What is connected to no value keeps -1.
 void FollowData(const OpGraph& graph, std::vector<std::int32_t>& value_of_op);
 
-}  // namespace berth::sim
+}  // namespace stowplan::sim

@@ -4,7 +4,7 @@
 #include <cctype>
 #include <utility>
 
-namespace berth {
+namespace stowplan {
 namespace {
 
 std::string Plain(std::string_view name) {
@@ -63,4 +63,4 @@ std::string DidYouMean(std::string_view name, const std::vector<std::string>& kn
   return nearest.empty() ? "" : " (did you mean " + nearest + "?)";
 }
 
-}  // namespace berth
+}  // namespace stowplan

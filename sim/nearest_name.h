@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-namespace berth {
+namespace stowplan {
 
 // The nearest of `known` by edit distance (letters changed, added, left out, or two neighbours swapped; case and
 // - or _ make no difference), where at most a third of the letters differ; else the only one that `name` begins. Empty
@@ -15,4 +15,4 @@ std::string NearestName(std::string_view name, const std::vector<std::string>& k
 // " (did you mean placeto?)", to stand behind the wrong name in a sentence; empty where no name is near.
 std::string DidYouMean(std::string_view name, const std::vector<std::string>& known);
 
-}  // namespace berth
+}  // namespace stowplan

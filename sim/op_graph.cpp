@@ -7,7 +7,7 @@
 
 #include "sim/error.h"
 
-namespace berth::sim {
+namespace stowplan::sim {
 namespace {
 
 [[noreturn]] void Fail(const Op& op, const std::string& what) {
@@ -244,4 +244,4 @@ OpGraph::Totals OpGraph::totals() const {
   return totals;
 }
 
-}  // namespace berth::sim
+}  // namespace stowplan::sim

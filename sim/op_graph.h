@@ -1,4 +1,4 @@
-// The computation graph of one training step or inference: what is placed (berth.graph).
+// The computation graph of one training step or inference: what is placed (stowplan.graph).
 //
 // Plain data, checked once by Finish(); afterwards read-only and safe to share between threads. Op order is
 // file order everywhere and ops may stand in any order.
@@ -14,7 +14,7 @@
 
 #include "sim/units.h"
 
-namespace berth::sim {
+namespace stowplan::sim {
 
 using OpIndex = std::int32_t;
 using DeviceIndex = std::int32_t;
@@ -125,4 +125,4 @@ class OpGraph {
   std::int64_t edges_ = 0;
 };
 
-}  // namespace berth::sim
+}  // namespace stowplan::sim

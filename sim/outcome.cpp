@@ -2,7 +2,7 @@
 
 #include "sim/stopped.h"
 
-namespace berth::sim {
+namespace stowplan::sim {
 
 const char* ToString(OutOfMemory::What what) {
   switch (what) {
@@ -27,4 +27,4 @@ void SetStopped(Picos cutoff, std::size_t devices, std::size_t links, Outcome& o
   outcome.memory.clear();
 }
 
-}  // namespace berth::sim
+}  // namespace stowplan::sim

@@ -1,4 +1,4 @@
-// What one simulated run returns (berth.outcome), and the timeline that explains it.
+// What one simulated run returns (stowplan.outcome), and the timeline that explains it.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 #include "sim/op_graph.h"
 #include "sim/units.h"
 
-namespace berth::sim {
+namespace stowplan::sim {
 
 // The first allocation that did not fit.
 struct OutOfMemory {
@@ -73,4 +73,4 @@ struct Outcome {
   bool feasible() const { return !oom.has_value(); }
 };
 
-}  // namespace berth::sim
+}  // namespace stowplan::sim

@@ -5,7 +5,7 @@
 
 #include "sim/error.h"
 
-namespace berth {
+namespace stowplan {
 
 // What is to be said of it depends on the reason, an errno: nothing where the reader has closed it (EPIPE).
 class OutputError : public RunError {
@@ -17,4 +17,4 @@ class OutputError : public RunError {
   int reason_;
 };
 
-}  // namespace berth
+}  // namespace stowplan

@@ -7,12 +7,12 @@
 #include <thread>
 #include <vector>
 
-#if BERTH_WITH_TBB
+#if STOWPLAN_WITH_TBB
 #include <oneapi/tbb/parallel_for.h>
 #include <oneapi/tbb/task_arena.h>
 #endif
 
-namespace berth {
+namespace stowplan {
 namespace {
 
 // Keeps the exception of the lowest item, so that which error is reported does not depend on timing.
@@ -60,7 +60,7 @@ void ParallelFor(std::size_t items, int threads, const std::function<void(std::s
       }
     }
   };
-#if BERTH_WITH_TBB
+#if STOWPLAN_WITH_TBB
   oneapi::tbb::task_arena arena(threads);
   arena.execute([&] { oneapi::tbb::parallel_for(0, threads, work, oneapi::tbb::simple_partitioner()); });
 #else
@@ -72,4 +72,4 @@ void ParallelFor(std::size_t items, int threads, const std::function<void(std::s
   error.Rethrow();
 }
 
-}  // namespace berth
+}  // namespace stowplan

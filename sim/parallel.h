@@ -1,11 +1,11 @@
-// The one place where berth's parallelism stands: oneTBB, or plain std::thread where BERTH_WITH_TBB is 0 (the
+// The one place where stowplan's parallelism stands: oneTBB, or plain std::thread where STOWPLAN_WITH_TBB is 0 (the
 // thread sanitizer cannot see into the packaged oneTBB).
 #pragma once
 
 #include <cstddef>
 #include <functional>
 
-namespace berth {
+namespace stowplan {
 
 // Number of threads a value of 0 ("one per core") stands for.
 int ResolveThreads(int threads);
@@ -15,4 +15,4 @@ int ResolveThreads(int threads);
 // item.
 void ParallelFor(std::size_t items, int threads, const std::function<void(std::size_t item, int slot)>& body);
 
-}  // namespace berth
+}  // namespace stowplan

@@ -6,7 +6,7 @@
 
 #include "sim/error.h"
 
-namespace berth::sim {
+namespace stowplan::sim {
 namespace {
 
 std::size_t At(std::int32_t index) {
@@ -152,4 +152,4 @@ std::span<const OpIndex> PipelineOrder::Of(std::span<const DeviceIndex> device) 
   return order_;
 }
 
-}  // namespace berth::sim
+}  // namespace stowplan::sim

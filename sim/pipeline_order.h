@@ -11,7 +11,7 @@
 
 #include "sim/op_graph.h"
 
-namespace berth::sim {
+namespace stowplan::sim {
 
 // One thread at a time.
 class PipelineOrder {
@@ -61,4 +61,4 @@ class PipelineOrder {
   std::vector<OpIndex> order_;
 };
 
-}  // namespace berth::sim
+}  // namespace stowplan::sim

@@ -4,7 +4,7 @@
 
 #include "sim/error.h"
 
-namespace berth::sim {
+namespace stowplan::sim {
 namespace {
 
 void CheckOrder(const OpGraph& graph, const std::vector<OpIndex>& order) {
@@ -71,4 +71,4 @@ void CheckPlacement(const OpGraph& graph, const Cluster& cluster, const Placemen
   if (!placement.order.empty()) CheckOrder(graph, placement.order);
 }
 
-}  // namespace berth::sim
+}  // namespace stowplan::sim

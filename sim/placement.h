@@ -1,5 +1,5 @@
 // Which device runs each op, and optionally in which order a device's ops are issued
-// (berth.placement).
+// (stowplan.placement).
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 #include "sim/cluster.h"
 #include "sim/op_graph.h"
 
-namespace berth::sim {
+namespace stowplan::sim {
 
 struct Placement {
   std::vector<DeviceIndex> device;  // by op
@@ -20,4 +20,4 @@ struct Placement {
 // devices, an order that is no topological order of the graph, both priority and order given.
 void CheckPlacement(const OpGraph& graph, const Cluster& cluster, const Placement& placement);
 
-}  // namespace berth::sim
+}  // namespace stowplan::sim

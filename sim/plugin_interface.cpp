@@ -9,10 +9,10 @@
 
 #include "sim/error.h"
 
-namespace berth {
+namespace stowplan {
 namespace {
 
-constexpr std::string_view kMark = BERTH_INTERFACE_MARK;
+constexpr std::string_view kMark = STOWPLAN_INTERFACE_MARK;
 constexpr std::size_t kDigits = 12;
 
 // Empty where there is none. A mark without digits behind it is that of code which looks for marks.
@@ -34,11 +34,11 @@ void CheckPlugin(const std::string& path, const std::string& what, const std::st
     throw RunError(what + " cannot be opened: " + path + ": " +
                    (file.is_open() ? "is no file that can be read" : std::strerror(errno)));
   const std::string found = InterfaceIn(bytes);
-  if (found.empty()) throw RunError(what + " cannot be opened: " + path + " is no plug-in of berth");
+  if (found.empty()) throw RunError(what + " cannot be opened: " + path + " is no plug-in of stowplan");
   if (found != interface) {
     throw InputError(path + ": belongs to another build than this program (interface " + found +
                      ", the program's is " + interface + "); build both together.");
   }
 }
 
-}  // namespace berth
+}  // namespace stowplan

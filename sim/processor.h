@@ -1,7 +1,7 @@
 // Which vectors the processor has that this runs on.
 #pragma once
 
-namespace berth::sim {
+namespace stowplan::sim {
 
 // F, DQ, BW and VL, as oneDNN asks for them.
 inline bool HasAvx512() {
@@ -21,4 +21,4 @@ inline bool HasAvx2() {
 #endif
 }
 
-}  // namespace berth::sim
+}  // namespace stowplan::sim

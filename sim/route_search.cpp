@@ -6,7 +6,7 @@
 
 #include "sim/exact.h"
 
-namespace berth::sim {
+namespace stowplan::sim {
 
 RouteSearch::RouteSearch(const Cluster& cluster) : cluster_(cluster) {
   const std::size_t nodes = cluster.devices.size() + cluster.switches.size();
@@ -128,4 +128,4 @@ std::vector<Cluster::Hop> RouteSearch::To(DeviceIndex to) const {
   return hops;
 }
 
-}  // namespace berth::sim
+}  // namespace stowplan::sim

@@ -7,7 +7,7 @@
 
 #include "sim/cluster.h"
 
-namespace berth::sim {
+namespace stowplan::sim {
 
 class RouteSearch {
  public:
@@ -48,4 +48,4 @@ class RouteSearch {
   std::vector<std::vector<std::int32_t>> kept_;
 };
 
-}  // namespace berth::sim
+}  // namespace stowplan::sim

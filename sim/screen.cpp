@@ -9,7 +9,7 @@
 #include "sim/screen/pass.h"
 #include "sim/screen/plan.h"
 
-namespace berth::sim {
+namespace stowplan::sim {
 
 struct Screen::Impl {
   ScreenPlan plan;
@@ -39,7 +39,7 @@ struct Screen::Impl {
 
   void Place(std::span<const std::vector<DeviceIndex>> placements, ScreenState& state) const {
     for (const std::vector<DeviceIndex>& placement : placements)
-      BERTH_CHECK_EQ(placement.size(), static_cast<std::size_t>(plan.units));
+      STOWPLAN_CHECK_EQ(placement.size(), static_cast<std::size_t>(plan.units));
     std::ranges::fill(state.place, 0);
     bool known = true;
     for (std::size_t unit = 0; unit < static_cast<std::size_t>(plan.units); ++unit) {
@@ -50,7 +50,7 @@ struct Screen::Impl {
         known = known && bit.first != 0;
       }
     }
-    BERTH_CHECK(known);  // else a placement uses what is none of the screen's devices
+    STOWPLAN_CHECK(known);  // else a placement uses what is none of the screen's devices
   }
 
   void RunGroup(std::span<const std::vector<DeviceIndex>> placements, std::size_t first, int slot,
@@ -91,4 +91,4 @@ Screen::Result Screen::Run(std::span<const std::vector<DeviceIndex>> placements)
   return result;
 }
 
-}  // namespace berth::sim
+}  // namespace stowplan::sim

@@ -32,7 +32,7 @@
 
 #include "sim/simulator.h"
 
-namespace berth::sim {
+namespace stowplan::sim {
 
 class Screen {
  public:
@@ -59,4 +59,4 @@ class Screen {
   std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace berth::sim
+}  // namespace stowplan::sim

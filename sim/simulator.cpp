@@ -8,7 +8,7 @@
 #include "sim/interconnect.h"
 #include "sim/published/simulator.h"
 
-namespace berth::sim {
+namespace stowplan::sim {
 namespace {
 
 // Live bytes must stay inside 64 bits too: everything rounded up, and a copy of every output on every
@@ -38,8 +38,8 @@ void CheckLiveBytes(const OpGraph& graph, const Cluster& cluster) {
 
 Problem::Problem(const OpGraph& graph, const Cluster& cluster, CostTable costs)
     : graph_(graph), cluster_(cluster), costs_(std::move(costs)) {
-  BERTH_CHECK_EQ(costs_.devices, cluster.size());
-  BERTH_CHECK_EQ(costs_.picos.size(), graph.ops.size() * cluster.devices.size());
+  STOWPLAN_CHECK_EQ(costs_.devices, cluster.size());
+  STOWPLAN_CHECK_EQ(costs_.picos.size(), graph.ops.size() * cluster.devices.size());
   CheckHorizon(graph, cluster, costs_);  // first: what compiles adds times up
   CheckLiveBytes(graph, cluster);
   compiled_ = std::make_unique<const Compiled>(graph, cluster, costs_);
@@ -53,4 +53,4 @@ std::unique_ptr<Simulator> MakeSimulator(const Problem& problem) {
   return InterconnectOf(cluster).make(problem);
 }
 
-}  // namespace berth::sim
+}  // namespace stowplan::sim

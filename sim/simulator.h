@@ -14,7 +14,7 @@
 #include "sim/outcome.h"
 #include "sim/placement.h"
 
-namespace berth::sim {
+namespace stowplan::sim {
 
 // Immutable after construction, shared by any number of threads. Keeps references: graph and cluster must
 // outlive it.
@@ -78,4 +78,4 @@ class BatchSimulator {
   std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace berth::sim
+}  // namespace stowplan::sim

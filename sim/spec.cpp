@@ -10,7 +10,7 @@
 #include "sim/error.h"
 #include "sim/nearest_name.h"
 
-namespace berth {
+namespace stowplan {
 namespace {
 
 std::string_view Trim(std::string_view text) {
@@ -196,7 +196,7 @@ std::string ParameterReader::String(const std::string& key, const std::string& f
 }
 
 std::string ParameterReader::Choice(const std::string& key, const std::vector<std::string>& choices) {
-  BERTH_CHECK(!choices.empty());
+  STOWPLAN_CHECK(!choices.empty());
   std::string value = choices.front();
   if (const std::string* text = Find(key)) {
     if (std::find(choices.begin(), choices.end(), *text) == choices.end()) {
@@ -239,4 +239,4 @@ std::string JoinNames(const std::vector<std::string>& names) {
   return text;
 }
 
-}  // namespace berth
+}  // namespace stowplan

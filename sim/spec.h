@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-namespace berth {
+namespace stowplan {
 
 struct Spec {
   std::string name;
@@ -60,4 +60,4 @@ class ParameterReader {
 // "a, b and c": for error messages that list what would be right.
 std::string JoinNames(const std::vector<std::string>& names);
 
-}  // namespace berth
+}  // namespace stowplan

@@ -5,10 +5,10 @@
 
 #include "sim/outcome.h"
 
-namespace berth::sim {
+namespace stowplan::sim {
 
 // That it takes longer than the cutoff, however soon that was known: the runtime is the cutoff and a picosecond,
 // everything else is empty or 0.
 void SetStopped(Picos cutoff, std::size_t devices, std::size_t links, Outcome& outcome);
 
-}  // namespace berth::sim
+}  // namespace stowplan::sim

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <cstdint>
 
-namespace berth::sim {
+namespace stowplan::sim {
 
 using Picos = std::int64_t;  // [ps]
 using Bytes = std::int64_t;  // [B]
@@ -25,4 +25,4 @@ inline double ToMicros(Picos picos) {
   return static_cast<double>(picos) / 1e6;
 }
 
-}  // namespace berth::sim
+}  // namespace stowplan::sim

@@ -8,7 +8,7 @@
 #include "sim/exact.h"
 #include "sim/parallel.h"
 
-namespace berth::sim {
+namespace stowplan::sim {
 namespace {
 
 // As read from its file: Finish() finds its routes anew.
@@ -136,7 +136,7 @@ const char* ToString(WhatIf::Change change) {
 
 std::vector<WhatIf> RunWhatIfs(const Problem& problem, const Placement& placement,
                                const WhatIfOptions& options) {
-  BERTH_CHECK(options.faster > 1 && options.faster <= kMostFaster);
+  STOWPLAN_CHECK(options.faster > 1 && options.faster <= kMostFaster);
   std::vector<WhatIf> what_ifs = Questions(problem.cluster(), options);
   const WhatIfRunner runner(problem, placement, options.faster);
   ParallelFor(what_ifs.size(), ResolveThreads(options.threads),
@@ -147,4 +147,4 @@ std::vector<WhatIf> RunWhatIfs(const Problem& problem, const Placement& placemen
   return what_ifs;
 }
 
-}  // namespace berth::sim
+}  // namespace stowplan::sim

@@ -8,7 +8,7 @@
 
 #include "sim/simulator.h"
 
-namespace berth::sim {
+namespace stowplan::sim {
 
 struct WhatIf {
   enum class Change : std::uint8_t {
@@ -41,4 +41,4 @@ struct WhatIfOptions {
 std::vector<WhatIf> RunWhatIfs(const Problem& problem, const Placement& placement,
                                const WhatIfOptions& options);
 
-}  // namespace berth::sim
+}  // namespace stowplan::sim

@@ -10,12 +10,12 @@
 
 #include <gtest/gtest.h>
 
-namespace berth::tests {
+namespace stowplan::tests {
 
 // A fresh folder that is removed at the end.
 class TempFolder {
  public:
-  TempFolder() : path_(::testing::TempDir() + "/berth_XXXXXX") {
+  TempFolder() : path_(::testing::TempDir() + "/stowplan_XXXXXX") {
     if (mkdtemp(path_.data()) == nullptr) throw std::runtime_error("cannot make the folder " + path_);
   }
   ~TempFolder() {
@@ -41,4 +41,4 @@ class TempFolder {
   std::string path_;
 };
 
-}  // namespace berth::tests
+}  // namespace stowplan::tests

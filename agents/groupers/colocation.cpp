@@ -2,11 +2,11 @@
 // grouper.
 #include "agents/groupers/groupers.h"
 
-namespace berth::agents {
+namespace stowplan::agents {
 
 std::vector<std::int32_t> GroupByColocation(ParameterReader& parameters, const sim::Problem& problem) {
   parameters.Finish();
   return problem.graph().colocation_set();
 }
 
-}  // namespace berth::agents
+}  // namespace stowplan::agents

@@ -6,7 +6,7 @@
 
 #include "agents/task.h"
 
-namespace berth::agents {
+namespace stowplan::agents {
 
 std::vector<std::int32_t> GroupByColocation(ParameterReader& parameters, const sim::Problem& problem);
 std::vector<std::int32_t> GroupByModule(ParameterReader& parameters, const sim::Problem& problem);
@@ -14,4 +14,4 @@ std::vector<std::int32_t> GroupByNeighbour(ParameterReader& parameters, const si
 std::vector<std::int32_t> GroupByStage(ParameterReader& parameters, const sim::Problem& problem);
 std::vector<std::int32_t> GroupByTies(ParameterReader& parameters, const sim::Problem& problem);
 
-}  // namespace berth::agents
+}  // namespace stowplan::agents

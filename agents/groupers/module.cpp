@@ -6,7 +6,7 @@
 #include "agents/groupers/groupers.h"
 #include "sim/modules.h"
 
-namespace berth::agents {
+namespace stowplan::agents {
 
 std::vector<std::int32_t> GroupByModule(ParameterReader& parameters, const sim::Problem& problem) {
   const std::int64_t most_ops = parameters.Int("ops", sim::kMostOpsOfModule, 1, INT32_MAX);
@@ -28,4 +28,4 @@ std::vector<std::int32_t> GroupByModule(ParameterReader& parameters, const sim::
   return group_of_op;
 }
 
-}  // namespace berth::agents
+}  // namespace stowplan::agents

@@ -31,7 +31,7 @@
 #include "agents/groupers/order_list.h"
 #include "sim/error.h"
 
-namespace berth::agents {
+namespace stowplan::agents {
 namespace {
 
 using Node = std::int32_t;
@@ -187,7 +187,7 @@ void Merger::Chain(Node groups) {
     const Node node = std::get<2>(*waiting_.begin());
     waiting_.erase(waiting_.begin());
     const Node partner = ChainPartner(node);
-    if (partner >= 0) BERTH_CHECK(TryMerge(node, partner));
+    if (partner >= 0) STOWPLAN_CHECK(TryMerge(node, partner));
   }
 }
 
@@ -221,7 +221,7 @@ void Merger::Heaviest(Node groups) {
     if (&source == &lonely) {
       const Node other = std::get<2>(*lonely.begin());
       lonely.erase(lonely.begin());
-      BERTH_CHECK(TryMerge(node, other));
+      STOWPLAN_CHECK(TryMerge(node, other));
     } else if (at(node).edges.empty()) {
       lonely.insert(smallest);
     } else {
@@ -236,7 +236,7 @@ void Merger::MergeHeaviest(Node node) {
   std::vector<Rank> candidates;
   for (const auto& [other, edge] : at(node).edges) candidates.push_back(RankOf(other, edge));
   std::sort(candidates.begin(), candidates.end());
-  BERTH_CHECK(std::any_of(candidates.begin(), candidates.end(), [&](const Rank& candidate) {
+  STOWPLAN_CHECK(std::any_of(candidates.begin(), candidates.end(), [&](const Rank& candidate) {
     return TryMerge(node, std::get<2>(candidate.second));
   }));
 }
@@ -332,4 +332,4 @@ std::vector<std::int32_t> GroupByNeighbour(ParameterReader& parameters, const si
   return group_of_op;
 }
 
-}  // namespace berth::agents
+}  // namespace stowplan::agents

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace berth::agents {
+namespace stowplan::agents {
 
 class OrderList {
  public:
@@ -82,4 +82,4 @@ class OrderList {
   Item end_;
 };
 
-}  // namespace berth::agents
+}  // namespace stowplan::agents

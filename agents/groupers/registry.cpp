@@ -7,7 +7,7 @@
 #include "sim/error.h"
 #include "sim/nearest_name.h"
 
-namespace berth::agents {
+namespace stowplan::agents {
 namespace {
 
 const GrouperRow& FindGrouper(const std::string& name) {
@@ -80,4 +80,4 @@ std::string GrouperName(const std::string& text) {
   return full.ToString();
 }
 
-}  // namespace berth::agents
+}  // namespace stowplan::agents

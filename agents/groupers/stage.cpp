@@ -7,7 +7,7 @@
 
 #include "agents/groupers/groupers.h"
 
-namespace berth::agents {
+namespace stowplan::agents {
 namespace {
 
 std::string PartOf(const sim::Op& op) {
@@ -39,4 +39,4 @@ std::vector<std::int32_t> GroupByStage(ParameterReader& parameters, const sim::P
   return group_of_op;
 }
 
-}  // namespace berth::agents
+}  // namespace stowplan::agents

@@ -2,7 +2,7 @@
 #include "agents/groupers/groupers.h"
 #include "agents/unit_tree.h"
 
-namespace berth::agents {
+namespace stowplan::agents {
 
 std::vector<std::int32_t> GroupByTies(ParameterReader& parameters, const sim::Problem& problem) {
   const auto groups = static_cast<std::size_t>(parameters.Int("groups", 128, 1, 1'000'000'000));
@@ -16,4 +16,4 @@ std::vector<std::int32_t> GroupByTies(ParameterReader& parameters, const sim::Pr
   return group_of_op;
 }
 
-}  // namespace berth::agents
+}  // namespace stowplan::agents

@@ -8,11 +8,11 @@
 #include <mpi.h>
 
 #include "agents/ranks.h"
-#include "berth_interface.h"
 #include "sim/error.h"
 #include "sim/plugin_interface.h"
+#include "stowplan_interface.h"
 
-namespace berth::agents {
+namespace stowplan::agents {
 namespace {
 
 class MpiRanks final : public Ranks {
@@ -55,7 +55,7 @@ class MpiRanks final : public Ranks {
 
  private:
   static int Count(std::size_t count) {
-    BERTH_CHECK_LE(count, static_cast<std::size_t>(std::numeric_limits<int>::max()));
+    STOWPLAN_CHECK_LE(count, static_cast<std::size_t>(std::numeric_limits<int>::max()));
     return static_cast<int>(count);
   }
 
@@ -80,12 +80,12 @@ class MpiRanks final : public Ranks {
 };
 
 }  // namespace
-}  // namespace berth::agents
+}  // namespace stowplan::agents
 
-BERTH_EXPORT_INTERFACE(BERTH_INTERFACE);
+STOWPLAN_EXPORT_INTERFACE(STOWPLAN_INTERFACE);
 
 // Ends MPI when the process ends in order.
-extern "C" __attribute__((visibility("default"))) berth::agents::Ranks* berth_mpi_ranks() {
-  static berth::agents::MpiRanks ranks;
+extern "C" __attribute__((visibility("default"))) stowplan::agents::Ranks* stowplan_mpi_ranks() {
+  static stowplan::agents::MpiRanks ranks;
   return &ranks;
 }

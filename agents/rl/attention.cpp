@@ -7,7 +7,7 @@
 
 #include "agents/rl/layers.h"
 
-namespace berth::agents::rl {
+namespace stowplan::agents::rl {
 namespace {
 
 // tanh(q + m) = 1 - 2 / (1 + exp(2 q) exp(2 m)): the exponentials are taken once for each query and each row,
@@ -136,4 +136,4 @@ at::Tensor Attention::Mix(const at::Tensor& queries, const at::Tensor& memory) c
   return at::bmm(scores.softmax(-1), memory);
 }
 
-}  // namespace berth::agents::rl
+}  // namespace stowplan::agents::rl

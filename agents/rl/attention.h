@@ -6,7 +6,7 @@
 #include "agents/random.h"
 #include "agents/rl/tensors.h"
 
-namespace berth::agents::rl {
+namespace stowplan::agents::rl {
 
 class Attention {
  public:
@@ -33,4 +33,4 @@ class Attention {
 // is 1 in any case but that of two such numbers of opposite signs.
 at::Tensor AdditiveScores(const at::Tensor& queries, const at::Tensor& memory, const at::Tensor& v);
 
-}  // namespace berth::agents::rl
+}  // namespace stowplan::agents::rl

@@ -2,7 +2,7 @@
 
 #include "sim/error.h"
 
-namespace berth::agents::rl {
+namespace stowplan::agents::rl {
 
 void StateWriter::PutText(std::string_view text) {
   Put<std::uint64_t>(text.size());
@@ -45,4 +45,4 @@ Rng LoadRng(StateReader& in) {
   return Rng(state);
 }
 
-}  // namespace berth::agents::rl
+}  // namespace stowplan::agents::rl

@@ -13,7 +13,7 @@
 
 #include "agents/random.h"
 
-namespace berth::agents::rl {
+namespace stowplan::agents::rl {
 
 class StateWriter {
  public:
@@ -73,4 +73,4 @@ class StateReader {
 void SaveRng(const Rng& rng, StateWriter& out);
 Rng LoadRng(StateReader& in);
 
-}  // namespace berth::agents::rl
+}  // namespace stowplan::agents::rl

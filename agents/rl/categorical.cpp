@@ -9,7 +9,7 @@
 
 #include "sim/error.h"
 
-namespace berth::agents::rl {
+namespace stowplan::agents::rl {
 namespace {
 
 // First index at which the running sum of the probabilities passes `uniform`; the last one against rounding.
@@ -36,7 +36,7 @@ DrawnActions DrawActions(const at::Tensor& logits, std::span<const double> unifo
   const at::NoGradGuard no_grad;
   const at::Tensor all = logits.to(at::kDouble).log_softmax(-1).contiguous();
   const std::int64_t rows = all.size(0), choices = all.size(1);
-  BERTH_CHECK(uniforms.empty() || static_cast<std::int64_t>(uniforms.size()) == rows);
+  STOWPLAN_CHECK(uniforms.empty() || static_cast<std::int64_t>(uniforms.size()) == rows);
   DrawnActions drawn{at::empty({rows}, at::kLong), at::empty({rows}, at::kDouble)};
   for (std::int64_t row = 0; row < rows; ++row) {
     const double* const first = all.data_ptr<double>() + row * choices;
@@ -70,4 +70,4 @@ void CheckFinite(const at::Tensor& values, const std::string& agent, std::int64_
                  " updates; a lower lr or a smaller network keeps it in range");
 }
 
-}  // namespace berth::agents::rl
+}  // namespace stowplan::agents::rl

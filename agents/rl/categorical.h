@@ -9,7 +9,7 @@
 
 #include "agents/random.h"
 
-namespace berth::agents::rl {
+namespace stowplan::agents::rl {
 
 struct DrawnActions {
   at::Tensor actions;          // [rows], integers
@@ -28,4 +28,4 @@ at::Tensor DrawNormal(at::IntArrayRef sizes, at::ScalarType type, Rng& rng);
 // Throws RunError, saying after how many updates, where a number is infinite or none.
 void CheckFinite(const at::Tensor& values, const std::string& agent, std::int64_t updates);
 
-}  // namespace berth::agents::rl
+}  // namespace stowplan::agents::rl

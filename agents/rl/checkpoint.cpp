@@ -17,7 +17,7 @@
 #include "sim/error.h"
 #include "sim/fnv.h"
 
-namespace berth::agents::rl {
+namespace stowplan::agents::rl {
 namespace {
 
 // Weights and the state of their optimiser; a header names a handful of sections.
@@ -73,11 +73,11 @@ std::string WriteBeside(const std::string& path, const std::string& bytes) {
 }
 
 [[noreturn]] void FailFile(const std::string& path, const std::string& why) {
-  throw InputError(path + ": " + why + "; expected a whole file of format berth.checkpoint, version 1");
+  throw InputError(path + ": " + why + "; expected a whole file of format stowplan.checkpoint, version 1");
 }
 
 Checkpoint Split(const std::string& path, const nlohmann::json& header, std::string_view data) {
-  if (header.value("format", "") != "berth.checkpoint") FailFile(path, "it is no checkpoint");
+  if (header.value("format", "") != "stowplan.checkpoint") FailFile(path, "it is no checkpoint");
   if (header.value("version", 0) != 1) FailFile(path, "its version is not known");
   if (header.at("checksum").get<std::string>() != Checksum(data))
     FailFile(path, "it is truncated or was changed");
@@ -108,7 +108,7 @@ const std::string& Checkpoint::section(const std::string& name, const std::strin
 void WriteCheckpoint(const std::string& path, const Checkpoint& checkpoint) {
   std::string data;
   nlohmann::ordered_json header = {
-      {"format", "berth.checkpoint"}, {"version", 1}, {"agent", checkpoint.agent}};
+      {"format", "stowplan.checkpoint"}, {"version", 1}, {"agent", checkpoint.agent}};
   auto sections = nlohmann::ordered_json::array();
   for (const auto& [name, bytes] : checkpoint.sections) {
     sections.push_back({{"name", name}, {"bytes", bytes.size()}});
@@ -147,4 +147,4 @@ bool CheckpointExists(const std::string& path) {
   return std::filesystem::exists(path);
 }
 
-}  // namespace berth::agents::rl
+}  // namespace stowplan::agents::rl

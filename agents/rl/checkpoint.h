@@ -1,5 +1,5 @@
 // Files that hold the state of a learner: named sections of bytes behind one line of JSON,
-//   {"format": "berth.checkpoint", "version": 1, "agent": …, "checksum": …, "sections": [{"name", "bytes"},
+//   {"format": "stowplan.checkpoint", "version": 1, "agent": …, "checksum": …, "sections": [{"name", "bytes"},
 //   …]}
 // A checkpoint of a run and a saved policy are the same kind of file; the policy has fewer sections.
 #pragma once
@@ -8,7 +8,7 @@
 #include <map>
 #include <string>
 
-namespace berth::agents::rl {
+namespace stowplan::agents::rl {
 
 struct Checkpoint {
   std::string agent;  // canonical spec of the agent that wrote it
@@ -40,4 +40,4 @@ class CheckpointClock {
   std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
 };
 
-}  // namespace berth::agents::rl
+}  // namespace stowplan::agents::rl

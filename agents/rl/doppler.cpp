@@ -35,7 +35,7 @@
 #include "agents/rl/one_shot_learner.h"
 #include "sim/error.h"
 
-namespace berth::agents::rl {
+namespace stowplan::agents::rl {
 namespace {
 
 DopplerOptions ReadDopplerOptions(ParameterReader& read, bool paper) {
@@ -91,4 +91,4 @@ std::unique_ptr<Agent> MakeDoppler(const Spec& spec) {
   });
 }
 
-}  // namespace berth::agents::rl
+}  // namespace stowplan::agents::rl

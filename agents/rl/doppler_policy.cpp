@@ -10,7 +10,7 @@
 #include "agents/rl/unit_features.h"
 #include "sim/error.h"
 
-namespace berth::agents::rl {
+namespace stowplan::agents::rl {
 namespace {
 
 constexpr std::int64_t kUnitFeatures = 5;
@@ -394,7 +394,7 @@ DopplerPolicy::Steps DopplerPolicy::Replay(std::size_t task, const Draws& draws)
                                      steps.closed.data_ptr<bool>() + row * window,
                                      steps.path_choices.data_ptr<float>() + row * window);
       const auto taken = std::find(ready.begin(), ready.end(), unit);
-      BERTH_CHECK(taken != ready.end());
+      STOWPLAN_CHECK(taken != ready.end());
       steps.taken.data_ptr<std::int64_t>()[row] = taken - ready.begin();
       walker.Ask(unit, steps.offers.data_ptr<float>() + row * devices_ * f, f,
                  steps.start_choices.data_ptr<float>() + row * devices_);
@@ -508,4 +508,4 @@ void DopplerPolicy::LoadRun(StateReader& in) {
   optimiser_.Load(in);
 }
 
-}  // namespace berth::agents::rl
+}  // namespace stowplan::agents::rl

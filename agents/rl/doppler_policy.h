@@ -15,7 +15,7 @@
 #include "agents/rl/policy.h"
 #include "agents/unit_schedule.h"
 
-namespace berth::agents::rl {
+namespace stowplan::agents::rl {
 
 struct DopplerOptions {
   std::int64_t width = 64;   // of embeddings
@@ -121,4 +121,4 @@ class DopplerPolicy : public Policy {
   bool imitated_;  // or not wanted
 };
 
-}  // namespace berth::agents::rl
+}  // namespace stowplan::agents::rl

@@ -8,7 +8,7 @@
 
 #include "agents/rl/layers.h"
 
-namespace berth::agents::rl {
+namespace stowplan::agents::rl {
 
 at::Tensor NormalisedAdjacency(const UnitGraph& graph, bool edges, at::ScalarType type) {
   const auto rows = static_cast<std::size_t>(graph.size());
@@ -59,4 +59,4 @@ at::Tensor GraphConvolution::Forward(const at::Tensor& rows, const at::Tensor& a
   return h;
 }
 
-}  // namespace berth::agents::rl
+}  // namespace stowplan::agents::rl

@@ -10,7 +10,7 @@
 #include "agents/rl/tensors.h"
 #include "agents/unit_graph.h"
 
-namespace berth::agents::rl {
+namespace stowplan::agents::rl {
 
 // S, sparse [units, units], rows and columns in graph.order(). `edges` = false: of a graph without any (an ablation).
 at::Tensor NormalisedAdjacency(const UnitGraph& graph, bool edges, at::ScalarType type);
@@ -31,4 +31,4 @@ class GraphConvolution {
   Tensors parameters_;
 };
 
-}  // namespace berth::agents::rl
+}  // namespace stowplan::agents::rl

@@ -6,7 +6,7 @@
 
 #include "agents/rl/layers.h"
 
-namespace berth::agents::rl {
+namespace stowplan::agents::rl {
 namespace {
 
 constexpr double kNoClip = std::numeric_limits<double>::infinity();
@@ -109,4 +109,4 @@ void GraphInfomax::Load(StateReader& in) {
   optimiser_.Load(in);
 }
 
-}  // namespace berth::agents::rl
+}  // namespace stowplan::agents::rl

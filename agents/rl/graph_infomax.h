@@ -15,7 +15,7 @@
 #include "agents/rl/graph_convolution.h"
 #include "agents/rl/optimiser.h"
 
-namespace berth::agents::rl {
+namespace stowplan::agents::rl {
 
 class GraphInfomax {
  public:
@@ -65,4 +65,4 @@ class GraphInfomax {
   bool done_ = false;
 };
 
-}  // namespace berth::agents::rl
+}  // namespace stowplan::agents::rl

@@ -4,7 +4,7 @@
 #include <ATen/Dispatch.h>
 #include <torch/csrc/autograd/custom_function.h>
 
-namespace berth::agents::rl {
+namespace stowplan::agents::rl {
 namespace {
 
 Neighbours ToNeighbours(const std::vector<std::vector<std::int64_t>>& lists) {
@@ -123,4 +123,4 @@ at::Tensor GraphSage::Forward(const at::Tensor& rows, const Neighbourhood& graph
   return h;
 }
 
-}  // namespace berth::agents::rl
+}  // namespace stowplan::agents::rl

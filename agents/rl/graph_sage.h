@@ -15,7 +15,7 @@
 #include "agents/rl/tensors.h"
 #include "agents/unit_graph.h"
 
-namespace berth::agents::rl {
+namespace stowplan::agents::rl {
 
 // For each row those next to it: members[offsets[v]] up to, not including, members[offsets[v + 1]].
 struct Neighbours {
@@ -59,4 +59,4 @@ class GraphSage {
   Tensors parameters_;
 };
 
-}  // namespace berth::agents::rl
+}  // namespace stowplan::agents::rl

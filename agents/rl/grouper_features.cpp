@@ -6,7 +6,7 @@
 
 #include "agents/unit_graph.h"
 
-namespace berth::agents::rl {
+namespace stowplan::agents::rl {
 namespace {
 
 using UnitLists = std::vector<std::vector<UnitIndex>>;
@@ -152,4 +152,4 @@ at::Tensor GroupDescriber::WorkOf(const at::Tensor& group) const {
   return at::zeros({groups_, lengths_.size(1)}, at::kDouble).index_add_(0, group, lengths_);
 }
 
-}  // namespace berth::agents::rl
+}  // namespace stowplan::agents::rl

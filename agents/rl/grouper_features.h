@@ -6,7 +6,7 @@
 
 #include "agents/rl/unit_features.h"
 
-namespace berth::agents::rl {
+namespace stowplan::agents::rl {
 
 // Breadth-first numbers of the units, from those without predecessors along the edges of unit_graph.h.
 std::vector<std::int64_t> BreadthFirstNumbers(const Task& task);
@@ -45,4 +45,4 @@ class GroupDescriber {
   at::Tensor from_, to_, weight_;  // of the edges between units; bytes, and a little for control
 };
 
-}  // namespace berth::agents::rl
+}  // namespace stowplan::agents::rl

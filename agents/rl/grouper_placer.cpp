@@ -16,7 +16,7 @@
 #include "agents/rl/learners.h"
 #include "agents/rl/one_shot_learner.h"
 
-namespace berth::agents::rl {
+namespace stowplan::agents::rl {
 
 std::unique_ptr<Agent> MakeGrouperPlacer(const Spec& spec) {
   ParameterReader read(spec);
@@ -41,4 +41,4 @@ std::unique_ptr<Agent> MakeGrouperPlacer(const Spec& spec) {
   });
 }
 
-}  // namespace berth::agents::rl
+}  // namespace stowplan::agents::rl

@@ -34,7 +34,7 @@
 #include "agents/rl/learners.h"
 #include "agents/rl/one_shot_learner.h"
 
-namespace berth::agents::rl {
+namespace stowplan::agents::rl {
 namespace {
 
 struct Options {
@@ -90,4 +90,4 @@ std::unique_ptr<Agent> MakeHierarchical(const Spec& spec) {
   });
 }
 
-}  // namespace berth::agents::rl
+}  // namespace stowplan::agents::rl

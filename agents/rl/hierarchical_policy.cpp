@@ -10,7 +10,7 @@
 #include "agents/unit_tree.h"
 #include "sim/error.h"
 
-namespace berth::agents::rl {
+namespace stowplan::agents::rl {
 namespace {
 
 constexpr std::int64_t kTypeEmbedding = 20, kUnitVector = 36, kPlannerVector = 46, kHidden = 64;
@@ -240,4 +240,4 @@ void HierarchicalPolicy::LoadRun(StateReader& in) {
     in.Fail("a group is on no device");
 }
 
-}  // namespace berth::agents::rl
+}  // namespace stowplan::agents::rl

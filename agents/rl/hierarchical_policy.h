@@ -11,7 +11,7 @@
 #include "agents/rl/sequence_options.h"
 #include "agents/unit_graph.h"
 
-namespace berth::agents::rl {
+namespace stowplan::agents::rl {
 
 struct HierarchicalOptions {
   bool planner = false;  // vectors of TensorFlow's open planner; its grouper has no bias and no nonlinearity
@@ -77,4 +77,4 @@ class HierarchicalPolicy : public Policy {
   std::vector<GroupDescriber> describers_;
 };
 
-}  // namespace berth::agents::rl
+}  // namespace stowplan::agents::rl

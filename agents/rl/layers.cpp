@@ -4,7 +4,7 @@
 
 #include <ATen/ATen.h>
 
-namespace berth::agents::rl {
+namespace stowplan::agents::rl {
 namespace {
 
 at::Tensor GlorotUniform(std::int64_t copies, std::int64_t in, std::int64_t out, std::int64_t fans,
@@ -42,4 +42,4 @@ at::Tensor Mlp::Forward(const at::Tensor& input) const {
   return x;
 }
 
-}  // namespace berth::agents::rl
+}  // namespace stowplan::agents::rl

@@ -7,7 +7,7 @@
 #include "agents/random.h"
 #include "agents/rl/tensors.h"
 
-namespace berth::agents::rl {
+namespace stowplan::agents::rl {
 
 // A weight [in, out], Glorot-uniform over `fan_in` + `fan_out` (default: its own sizes), that learns.
 at::Tensor GlorotMatrix(std::int64_t in, std::int64_t out, at::ScalarType type, Rng& init,
@@ -31,4 +31,4 @@ class Mlp {
   Tensors parameters_;
 };
 
-}  // namespace berth::agents::rl
+}  // namespace stowplan::agents::rl

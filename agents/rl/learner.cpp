@@ -5,7 +5,7 @@
 #include "agents/rl/tensors.h"
 #include "sim/error.h"
 
-namespace berth::agents::rl {
+namespace stowplan::agents::rl {
 namespace {
 
 std::string TaskSection(std::size_t task) {
@@ -17,7 +17,7 @@ std::string TaskSection(std::size_t task) {
 Learner::Learner(std::string name, const std::vector<const Task*>& tasks,
                  const std::vector<Evaluator*>& evaluators, const SearchOptions& search)
     : name_(std::move(name)), tasks_(tasks), evaluators_(evaluators), search_(search) {
-  BERTH_CHECK_EQ(tasks.size(), evaluators.size());
+  STOWPLAN_CHECK_EQ(tasks.size(), evaluators.size());
 }
 
 void Learner::Run() {
@@ -142,4 +142,4 @@ UnitPlacement PlacementOfSlots(const Task& task, std::span<const std::int64_t> s
   return placement;
 }
 
-}  // namespace berth::agents::rl
+}  // namespace stowplan::agents::rl

@@ -19,7 +19,7 @@
 #include "agents/rl/checkpoint.h"
 #include "agents/rl/learning_log.h"
 
-namespace berth::agents::rl {
+namespace stowplan::agents::rl {
 
 class Learner {
  public:
@@ -85,4 +85,4 @@ std::int64_t CommonDevices(const std::string& agent, const std::vector<const Tas
 // Device by slot, its index in Task::devices: what networks choose from.
 UnitPlacement PlacementOfSlots(const Task& task, std::span<const std::int64_t> slots);
 
-}  // namespace berth::agents::rl
+}  // namespace stowplan::agents::rl

@@ -5,7 +5,7 @@
 
 #include "agents/agent.h"
 
-namespace berth::agents::rl {
+namespace stowplan::agents::rl {
 
 std::unique_ptr<Agent> MakeRnn(const Spec& spec);
 std::unique_ptr<Agent> MakeHierarchical(const Spec& spec);
@@ -16,4 +16,4 @@ std::unique_ptr<Agent> MakeEncoderPlacer(const Spec& spec);
 std::unique_ptr<Agent> MakeMars(const Spec& spec);
 std::unique_ptr<Agent> MakeDoppler(const Spec& spec);
 
-}  // namespace berth::agents::rl
+}  // namespace stowplan::agents::rl

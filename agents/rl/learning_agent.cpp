@@ -4,7 +4,7 @@
 #include "sim/error.h"
 #include "sim/spec.h"
 
-namespace berth::agents::rl {
+namespace stowplan::agents::rl {
 namespace {
 
 // A policy at rest: the bytes of its weights and where they came from.
@@ -70,4 +70,4 @@ std::unique_ptr<Agent> MakeLearningAgent(std::string name, LearnerFactory make) 
   return std::make_unique<LearningAgent>(std::move(name), std::move(make));
 }
 
-}  // namespace berth::agents::rl
+}  // namespace stowplan::agents::rl

@@ -9,7 +9,7 @@
 #include "agents/agent.h"
 #include "agents/rl/learner.h"
 
-namespace berth::agents::rl {
+namespace stowplan::agents::rl {
 
 using LearnerFactory = std::function<std::unique_ptr<Learner>(const std::vector<const Task*>& tasks,
                                                               const std::vector<Evaluator*>& evaluators,
@@ -19,4 +19,4 @@ using LearnerFactory = std::function<std::unique_ptr<Learner>(const std::vector<
 // what was loaded or trained before, else from fresh weights.
 std::unique_ptr<Agent> MakeLearningAgent(std::string name, LearnerFactory make);
 
-}  // namespace berth::agents::rl
+}  // namespace stowplan::agents::rl

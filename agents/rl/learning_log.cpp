@@ -7,7 +7,7 @@
 
 #include "sim/error.h"
 
-namespace berth::agents::rl {
+namespace stowplan::agents::rl {
 namespace {
 
 constexpr const char* kHeader =
@@ -44,4 +44,4 @@ void LearningLog::Write(const std::string& text) {
   size_ += static_cast<std::int64_t>(text.size());
 }
 
-}  // namespace berth::agents::rl
+}  // namespace stowplan::agents::rl

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-namespace berth::agents::rl {
+namespace stowplan::agents::rl {
 
 // One update of the weights. With a learning rate of 0 there is no step: loss, gradient_norm and drift are NaN.
 struct UpdateRecord {
@@ -37,4 +37,4 @@ class LearningLog {
   std::int64_t size_ = 0;
 };
 
-}  // namespace berth::agents::rl
+}  // namespace stowplan::agents::rl

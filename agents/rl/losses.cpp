@@ -2,7 +2,7 @@
 
 #include <ATen/ATen.h>
 
-namespace berth::agents::rl {
+namespace stowplan::agents::rl {
 namespace {
 
 at::Tensor EntropyBonus(const ActionTerms& terms, double weight, bool mean) {
@@ -25,4 +25,4 @@ at::Tensor PpoLoss(const ActionTerms& terms, const at::Tensor& old_log_probabili
   return -gain.mean(-1).sum() - EntropyBonus(terms, entropy_weight, true);
 }
 
-}  // namespace berth::agents::rl
+}  // namespace stowplan::agents::rl

@@ -5,7 +5,7 @@
 
 #include "agents/rl/reinforce.h"
 
-namespace berth::agents::rl {
+namespace stowplan::agents::rl {
 
 // Losses of one kind of decisions [rows, decisions]. `weights` [rows]: advantage of a row times its share of
 // the batch, so that both sum over rows. They average over decisions where `mean` is set and sum otherwise;
@@ -21,4 +21,4 @@ at::Tensor ReinforceLoss(const ActionTerms& terms, const at::Tensor& weights, do
 at::Tensor PpoLoss(const ActionTerms& terms, const at::Tensor& old_log_probability, const at::Tensor& weights,
                    double range, double entropy_weight);
 
-}  // namespace berth::agents::rl
+}  // namespace stowplan::agents::rl

@@ -28,7 +28,7 @@
 #include "agents/rl/mars_policy.h"
 #include "agents/rl/one_shot_learner.h"
 
-namespace berth::agents::rl {
+namespace stowplan::agents::rl {
 namespace {
 
 MarsOptions ReadMarsOptions(ParameterReader& read, bool paper, bool full) {
@@ -69,4 +69,4 @@ std::unique_ptr<Agent> MakeMars(const Spec& spec) {
   });
 }
 
-}  // namespace berth::agents::rl
+}  // namespace stowplan::agents::rl

@@ -6,7 +6,7 @@
 #include "agents/rl/node_features.h"
 #include "agents/unit_graph.h"
 
-namespace berth::agents::rl {
+namespace stowplan::agents::rl {
 namespace {
 
 SequencePlacer::Sizes SizesFor(const MarsOptions& options, const std::vector<const Task*>& tasks) {
@@ -99,4 +99,4 @@ void MarsPolicy::LoadRun(StateReader& in) {
   if (!pretrained_) pretraining_.Load(in);
 }
 
-}  // namespace berth::agents::rl
+}  // namespace stowplan::agents::rl

@@ -11,7 +11,7 @@
 #include "agents/rl/sequence_options.h"
 #include "agents/rl/unit_features.h"
 
-namespace berth::agents::rl {
+namespace stowplan::agents::rl {
 
 struct MarsOptions {
   std::int64_t encoder_width = 128;
@@ -56,4 +56,4 @@ class MarsPolicy : public Policy {
   bool pretrained_;  // or not wanted
 };
 
-}  // namespace berth::agents::rl
+}  // namespace stowplan::agents::rl

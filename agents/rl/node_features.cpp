@@ -10,7 +10,7 @@
 #include "sim/error.h"
 #include "sim/units.h"
 
-namespace berth::agents::rl {
+namespace stowplan::agents::rl {
 namespace {
 
 constexpr std::int64_t kShapeNumbers = 4;
@@ -56,8 +56,8 @@ at::Tensor NodeFeatures(const Task& task, const UnitGraph& graph) {
   }
   columns.push_back(at::tensor(depth, at::kDouble).unsqueeze(1));
   const at::Tensor all = Standardised(at::cat(columns, 1)).to(at::kFloat);
-  BERTH_CHECK_EQ(all.size(1), kNodeFeatures);
+  STOWPLAN_CHECK_EQ(all.size(1), kNodeFeatures);
   return all;
 }
 
-}  // namespace berth::agents::rl
+}  // namespace stowplan::agents::rl

@@ -7,7 +7,7 @@
 #include "agents/task.h"
 #include "agents/unit_graph.h"
 
-namespace berth::agents::rl {
+namespace stowplan::agents::rl {
 
 inline constexpr std::int64_t kNodeFeatures = 12;
 
@@ -16,4 +16,4 @@ inline constexpr std::int64_t kNodeFeatures = 12;
 // first CPU (0 if it has none), all as log(1 + x); depth over the largest depth. Standardised over the units.
 at::Tensor NodeFeatures(const Task& task, const UnitGraph& graph);
 
-}  // namespace berth::agents::rl
+}  // namespace stowplan::agents::rl

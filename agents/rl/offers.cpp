@@ -7,7 +7,7 @@
 
 #include "sim/error.h"
 
-namespace berth::agents::rl {
+namespace stowplan::agents::rl {
 
 std::vector<double> DelaysOf(const UnitScheduleGraph& graph, UnitIndex unit,
                              const std::vector<UnitSchedule::Offer>& offers) {
@@ -29,12 +29,12 @@ Offers::Offers(bool on, std::int64_t width, at::ScalarType type) {
 Offers::Haste Offers::Read(const at::Tensor& described, const Placed& placed) const {
   if (!on()) return {};
   if (placed.units == nullptr) {
-    BERTH_CHECK(placed.work.defined());
-    BERTH_CHECK(placed.work.sizes().slice(0, 2) == described.sizes().slice(0, 2));
+    STOWPLAN_CHECK(placed.work.defined());
+    STOWPLAN_CHECK(placed.work.sizes().slice(0, 2) == described.sizes().slice(0, 2));
   } else {
-    BERTH_CHECK(placed.units->graph.has_value());
-    BERTH_CHECK_EQ(described.size(0), 1);
-    BERTH_CHECK_EQ(described.size(1), static_cast<std::int64_t>(placed.units->order.size()));
+    STOWPLAN_CHECK(placed.units->graph.has_value());
+    STOWPLAN_CHECK_EQ(described.size(0), 1);
+    STOWPLAN_CHECK_EQ(described.size(1), static_cast<std::int64_t>(placed.units->order.size()));
   }
   return {described.matmul(parameters_[0]) + parameters_[1], placed};
 }
@@ -47,7 +47,7 @@ Offers::Units Offers::UnitsOf(const Task& task, std::vector<UnitIndex> order) co
 
 at::Tensor Offers::Added(const Haste& haste, const at::Tensor& delays) {
   if (!haste.weight.defined()) return at::zeros({});
-  BERTH_CHECK(delays.defined());
+  STOWPLAN_CHECK(delays.defined());
   // Of one sequence nothing is copied.
   const at::Tensor weight = haste.weight.size(0) == 1 ? haste.weight[0] : ByRow(haste.weight, delays.size(0));
   return -weight.unsqueeze(-1) * delays;
@@ -123,4 +123,4 @@ void Offers::Walk::Choose(const at::Tensor& actions) {
   ++item_;
 }
 
-}  // namespace berth::agents::rl
+}  // namespace stowplan::agents::rl

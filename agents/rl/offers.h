@@ -12,7 +12,7 @@
 #include "agents/rl/tensors.h"
 #include "agents/unit_schedule.h"
 
-namespace berth::agents::rl {
+namespace stowplan::agents::rl {
 
 // By device how late the unit would end there: x / (x + its length there), x later than on the best one; in [0, 1], 1 where
 // it takes no time.
@@ -83,4 +83,4 @@ class Offers {
   Tensors parameters_;  // [width], [1]
 };
 
-}  // namespace berth::agents::rl
+}  // namespace stowplan::agents::rl

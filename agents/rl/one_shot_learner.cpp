@@ -10,7 +10,7 @@
 #include "agents/rl/losses.h"
 #include "sim/error.h"
 
-namespace berth::agents::rl {
+namespace stowplan::agents::rl {
 namespace {
 
 // Sums the weights of the draws that share a row.
@@ -181,7 +181,7 @@ void OneShotLearner::Improve(std::size_t t, const Draws& draws, const std::vecto
 OneShotLearner::Part OneShotLearner::PartOf(std::size_t t, const Draws& draws,
                                             const std::vector<double>& weights, double share) const {
   const std::vector<ActionTerms> terms = policy_->Evaluate(t, draws);
-  BERTH_CHECK_EQ(terms.size(), draws.kinds.size());
+  STOWPLAN_CHECK_EQ(terms.size(), draws.kinds.size());
   Part part;
   at::Tensor loss;
   for (std::size_t k = 0; k < terms.size(); ++k) {
@@ -260,4 +260,4 @@ std::unique_ptr<Agent> MakeOneShotAgent(std::string name, const OneShotOptions& 
   return MakeLearningAgent(name, learner);
 }
 
-}  // namespace berth::agents::rl
+}  // namespace stowplan::agents::rl

@@ -15,7 +15,7 @@
 #include "agents/rl/optimiser.h"
 #include "agents/rl/policy.h"
 
-namespace berth::agents::rl {
+namespace stowplan::agents::rl {
 
 class OneShotLearner : public Learner {
  public:
@@ -85,4 +85,4 @@ using PolicyFactory =
 // The agent whose policies are made by `make`, fresh weights from the stream "weights" of the seed.
 std::unique_ptr<Agent> MakeOneShotAgent(std::string name, const OneShotOptions& options, PolicyFactory make);
 
-}  // namespace berth::agents::rl
+}  // namespace stowplan::agents::rl

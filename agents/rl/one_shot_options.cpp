@@ -8,7 +8,7 @@
 
 #include "sim/error.h"
 
-namespace berth::agents::rl {
+namespace stowplan::agents::rl {
 namespace {
 
 template <typename T>
@@ -114,4 +114,4 @@ OneShotOptions ReadOneShotOptions(ParameterReader& read, OneShotOptions options,
   return options;
 }
 
-}  // namespace berth::agents::rl
+}  // namespace stowplan::agents::rl

@@ -10,7 +10,7 @@
 #include "agents/rl/rewards.h"
 #include "sim/spec.h"
 
-namespace berth::agents::rl {
+namespace stowplan::agents::rl {
 
 // The default values are what `tuned` has in common (docs/protocol.md#tuned), with REINFORCE; Tuned() adds
 // what was tuned.
@@ -63,4 +63,4 @@ OneShotOptions PublishedPpo();
 OneShotOptions ReadOneShotOptions(ParameterReader& read, OneShotOptions defaults,
                                   std::int64_t draws_per_row = 1);
 
-}  // namespace berth::agents::rl
+}  // namespace stowplan::agents::rl

@@ -8,7 +8,7 @@
 
 #include "sim/error.h"
 
-namespace berth::agents::rl {
+namespace stowplan::agents::rl {
 namespace {
 
 double GlobalNorm(const Tensors& gradients) {
@@ -39,7 +39,7 @@ Optimiser::Optimiser(const Tensors& parameters) : impl_(std::make_unique<Impl>(p
 Optimiser::~Optimiser() = default;
 
 double Optimiser::Step(const Tensors& gradients, double learning_rate, double clip) {
-  BERTH_CHECK_EQ(gradients.size(), impl_->parameters.size());
+  STOWPLAN_CHECK_EQ(gradients.size(), impl_->parameters.size());
   const double norm = GlobalNorm(gradients);
   const double scale = 1.0 / std::max(norm / clip, 1.0);
   for (std::size_t i = 0; i < gradients.size(); ++i)
@@ -78,4 +78,4 @@ void Optimiser::Load(StateReader& in) {
   }
 }
 
-}  // namespace berth::agents::rl
+}  // namespace stowplan::agents::rl

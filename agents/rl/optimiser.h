@@ -7,7 +7,7 @@
 #include "agents/rl/byte_state.h"
 #include "agents/rl/tensors.h"
 
-namespace berth::agents::rl {
+namespace stowplan::agents::rl {
 
 class Optimiser {
  public:
@@ -27,4 +27,4 @@ class Optimiser {
   std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace berth::agents::rl
+}  // namespace stowplan::agents::rl

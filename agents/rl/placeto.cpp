@@ -33,7 +33,7 @@
 #include "agents/rl/learning_agent.h"
 #include "agents/rl/placeto_learner.h"
 
-namespace berth::agents::rl {
+namespace stowplan::agents::rl {
 
 std::unique_ptr<Agent> MakePlaceto(const Spec& spec) {
   const PlacetoOptions options = ReadPlacetoOptions(spec);
@@ -43,4 +43,4 @@ std::unique_ptr<Agent> MakePlaceto(const Spec& spec) {
                            });
 }
 
-}  // namespace berth::agents::rl
+}  // namespace stowplan::agents::rl

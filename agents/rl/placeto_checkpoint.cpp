@@ -4,7 +4,7 @@
 #include "agents/rl/placeto_learner.h"
 #include "sim/error.h"
 
-namespace berth::agents::rl {
+namespace stowplan::agents::rl {
 
 std::string PlacetoLearner::WriteWeights() const {
   StateWriter out;
@@ -78,4 +78,4 @@ void PlacetoLearner::LoadState(StateReader& in) {
   }
 }
 
-}  // namespace berth::agents::rl
+}  // namespace stowplan::agents::rl

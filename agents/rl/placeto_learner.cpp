@@ -11,7 +11,7 @@
 #include "sim/error.h"
 #include "sim/parallel.h"
 
-namespace berth::agents::rl {
+namespace stowplan::agents::rl {
 namespace {
 
 // Units x states of one chunk: its tensors stay in the cache, and its overhead is spread over many states.
@@ -243,7 +243,7 @@ void PlacetoLearner::Act(const TaskState& state, const std::vector<PlacetoEpisod
   }
   // By episode, then by unit. A greedy pass is alone and draws nothing, so that it does not move the draws of the
   // episodes after it.
-  BERTH_CHECK(!episodes.front()->greedy || episodes.size() == 1);
+  STOWPLAN_CHECK(!episodes.front()->greedy || episodes.size() == 1);
   std::vector<double> uniforms(episodes.front()->greedy ? 0 : episodes.size() * units.size());
   for (double& uniform : uniforms) uniform = action_rng_.Uniform();
   const PlacetoNetwork::Preferences read =
@@ -494,4 +494,4 @@ PlacetoLearner::ChunkResult PlacetoLearner::LearnChunk(const Chunk& chunk, doubl
   return result;
 }
 
-}  // namespace berth::agents::rl
+}  // namespace stowplan::agents::rl

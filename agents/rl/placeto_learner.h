@@ -21,7 +21,7 @@
 #include "agents/rl/placeto_network.h"
 #include "agents/rl/placeto_state.h"
 
-namespace berth::agents::rl {
+namespace stowplan::agents::rl {
 
 class PlacetoLearner : public Learner {
  public:
@@ -104,4 +104,4 @@ class PlacetoLearner : public Learner {
   std::int64_t next_task_ = 0;  // round robin over the tasks
 };
 
-}  // namespace berth::agents::rl
+}  // namespace stowplan::agents::rl

@@ -4,7 +4,7 @@
 
 #include "sim/error.h"
 
-namespace berth::agents::rl {
+namespace stowplan::agents::rl {
 namespace {
 
 // [3, N, N], placeto_network.h.
@@ -72,7 +72,7 @@ PlacetoNetwork::PlacetoNetwork(const Sizes& sizes, at::ScalarType type, Rng& ini
     parameters_.insert(parameters_.end(), part->parameters().begin(), part->parameters().end());
   }
   if (sizes.offers == 0) return;
-  BERTH_CHECK(sizes.follows.empty() || std::ssize(sizes.follows) == sizes.offers);
+  STOWPLAN_CHECK(sizes.follows.empty() || std::ssize(sizes.follows) == sizes.offers);
   readers_ = {at::zeros({8 * sizes.features, sizes.offers}, type),
               sizes.follows.empty() ? at::zeros({sizes.offers}, type) : at::tensor(sizes.follows).to(type)};
   for (at::Tensor& reader : readers_) reader.set_requires_grad(true);
@@ -114,8 +114,8 @@ at::Tensor PlacetoNetwork::Summaries(const PlacetoGraph& graph, const at::Tensor
 PlacetoNetwork::Preferences PlacetoNetwork::Read(const PlacetoGraph& graph, const at::Tensor& features,
                                                  std::span<const UnitIndex> current, double stay) const {
   const std::int64_t states = features.size(1);
-  BERTH_CHECK_EQ(features.size(0), graph.units.size());
-  BERTH_CHECK_EQ(features.size(2), sizes_.features);
+  STOWPLAN_CHECK_EQ(features.size(0), graph.units.size());
+  STOWPLAN_CHECK_EQ(features.size(2), sizes_.features);
   const auto in_turn = static_cast<std::int64_t>(current.size()) / states;
   std::vector<std::int64_t> units(current.begin(), current.end()), own(current.size());
   for (std::size_t i = 0; i < own.size(); ++i) {
@@ -148,4 +148,4 @@ at::Tensor PlacetoNetwork::Preferences::With(const at::Tensor& offered) const {
   return stay.defined() ? all + stay : all;
 }
 
-}  // namespace berth::agents::rl
+}  // namespace stowplan::agents::rl

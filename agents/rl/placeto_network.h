@@ -25,7 +25,7 @@
 #include "agents/rl/tensors.h"
 #include "agents/unit_graph.h"
 
-namespace berth::agents::rl {
+namespace stowplan::agents::rl {
 
 // A graph in the form in which the network uses it. Immutable; keeps a reference to `graph`.
 struct PlacetoGraph {
@@ -96,4 +96,4 @@ class PlacetoNetwork {
   Tensors parameters_;
 };
 
-}  // namespace berth::agents::rl
+}  // namespace stowplan::agents::rl

@@ -6,7 +6,7 @@
 
 #include "sim/error.h"
 
-namespace berth::agents::rl {
+namespace stowplan::agents::rl {
 
 namespace {
 
@@ -160,4 +160,4 @@ PlacetoOptions ReadPlacetoOptions(const Spec& spec) {
   return options;
 }
 
-}  // namespace berth::agents::rl
+}  // namespace stowplan::agents::rl

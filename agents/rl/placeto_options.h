@@ -7,7 +7,7 @@
 #include "agents/rl/reinforce.h"
 #include "sim/spec.h"
 
-namespace berth::agents::rl {
+namespace stowplan::agents::rl {
 
 struct PlacetoOptions {
   enum class Start : std::uint8_t {
@@ -66,4 +66,4 @@ struct PlacetoOptions {
 // Throws InputError for unknown parameters and values out of range.
 PlacetoOptions ReadPlacetoOptions(const Spec& spec);
 
-}  // namespace berth::agents::rl
+}  // namespace stowplan::agents::rl

@@ -9,7 +9,7 @@
 #include "agents/rl/offers.h"
 #include "sim/error.h"
 
-namespace berth::agents::rl {
+namespace stowplan::agents::rl {
 namespace {
 
 constexpr double kPicosPerSecond = 1e12;
@@ -153,7 +153,7 @@ std::vector<std::int32_t> PlacetoView::ToSlots(const UnitPlacement& placement) c
   std::vector<std::int32_t> slots;
   for (const sim::DeviceIndex device : placement) {
     const auto found = std::find(task_.devices.begin(), task_.devices.end(), device);
-    BERTH_CHECK(found != task_.devices.end());
+    STOWPLAN_CHECK(found != task_.devices.end());
     slots.push_back(static_cast<std::int32_t>(found - task_.devices.begin()));
   }
   return slots;
@@ -293,4 +293,4 @@ void PlacetoView::WriteStarts(const State& state, float* first, std::int64_t str
   }
 }
 
-}  // namespace berth::agents::rl
+}  // namespace stowplan::agents::rl

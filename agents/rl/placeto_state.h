@@ -16,7 +16,7 @@
 #include "agents/unit_graph.h"
 #include "agents/unit_schedule.h"
 
-namespace berth::agents::rl {
+namespace stowplan::agents::rl {
 
 // A placement that was evaluated, as far as Placeto's states depend on it.
 struct PlacetoSample {
@@ -122,4 +122,4 @@ class PlacetoView {
   double penalty_, limit_gb_, cap_s_, divisor_;
 };
 
-}  // namespace berth::agents::rl
+}  // namespace stowplan::agents::rl

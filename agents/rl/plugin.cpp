@@ -1,22 +1,22 @@
-// The learners of this module, as agents/learner_plugin.h finds them. What `berth list` prints of them stands
+// The learners of this module, as agents/learner_plugin.h finds them. What `stowplan list` prints of them stands
 // in agents/registry.cpp, which must not need this module; here a row is a name and a factory.
 #include "agents/agent.h"
 #include "agents/rl/learners.h"
-#include "berth_interface.h"
 #include "sim/plugin_interface.h"
+#include "stowplan_interface.h"
 
 // Behind the others: what has been included says whether it is glibc.
 #ifdef __GLIBC__
 #include <malloc.h>
 #endif
 
-extern "C" __attribute__((visibility("default"))) const std::vector<berth::agents::AgentRow>*
-berth_rl_agents();
+extern "C" __attribute__((visibility("default"))) const std::vector<stowplan::agents::AgentRow>*
+stowplan_rl_agents();
 
-BERTH_EXPORT_INTERFACE(BERTH_INTERFACE);
+STOWPLAN_EXPORT_INTERFACE(STOWPLAN_INTERFACE);
 
-extern "C" const std::vector<berth::agents::AgentRow>* berth_rl_agents() {
-  using namespace berth::agents;
+extern "C" const std::vector<stowplan::agents::AgentRow>* stowplan_rl_agents() {
+  using namespace stowplan::agents;
 #ifdef __GLIBC__
   // Updates ask for the same megabytes thousands of times a second. Handed back to the system in between, they take a third of a
   // search of `hierarchical`. Where this is refused it is merely slower.

@@ -4,15 +4,15 @@
 
 #include "sim/error.h"
 
-namespace berth::agents::rl {
+namespace stowplan::agents::rl {
 
 Draws Draws::Slice(std::int64_t first, std::int64_t count) const {
   Draws slice;
   slice.placements.assign(placements.begin() + first, placements.begin() + first + count);
   for (const Decisions& kind : kinds) {
     const std::int64_t k = kind.draws_per_row;
-    BERTH_CHECK_EQ(first % k, 0);
-    BERTH_CHECK_EQ(count % k, 0);
+    STOWPLAN_CHECK_EQ(first % k, 0);
+    STOWPLAN_CHECK_EQ(count % k, 0);
     const auto rows = [&](const at::Tensor& tensor) {
       return tensor.defined() ? tensor.slice(0, first / k, (first + count) / k) : tensor;
     };
@@ -33,4 +33,4 @@ UnitPlacement PlacementInOrder(const Task& task, const std::vector<UnitIndex>& o
   return placement;
 }
 
-}  // namespace berth::agents::rl
+}  // namespace stowplan::agents::rl

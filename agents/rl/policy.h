@@ -17,7 +17,7 @@
 #include "agents/rl/tensors.h"
 #include "agents/task.h"
 
-namespace berth::agents::rl {
+namespace stowplan::agents::rl {
 
 // Decisions of one kind that a batch of draws was made of: a device for each unit, or a group for each op.
 // Draws may share them: row r belongs to the `draws_per_row` consecutive draws from r * draws_per_row on.
@@ -75,4 +75,4 @@ class Policy {
   virtual void LoadRun(StateReader&) {}
 };
 
-}  // namespace berth::agents::rl
+}  // namespace stowplan::agents::rl

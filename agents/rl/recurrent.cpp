@@ -9,7 +9,7 @@
 #include "agents/rl/layers.h"
 #include "sim/error.h"
 
-namespace berth::agents::rl {
+namespace stowplan::agents::rl {
 namespace {
 
 // Torch's own layer spends a dozen small ops on a step, and learning adds a product to the gradient of the weights in
@@ -195,7 +195,7 @@ struct LstmFunction : torch::autograd::Function<LstmFunction> {
 Lstm::Lstm(std::int64_t input, std::int64_t width, bool both_directions, Bias bias, at::ScalarType type,
            Rng& init)
     : hidden_(both_directions ? width / 2 : width), directions_(both_directions ? 2 : 1), bias_(bias) {
-  BERTH_CHECK_EQ(hidden_ * directions_, width);
+  STOWPLAN_CHECK_EQ(hidden_ * directions_, width);
   for (std::int64_t d = 0; d < directions_; ++d) {
     for (const std::int64_t in : {input, hidden_}) {
       parameters_.push_back(GlorotMatrix(4 * hidden_, in, type, init, input + hidden_, 4 * hidden_));
@@ -233,17 +233,17 @@ at::Tensor Lstm::GateSums(const at::Tensor& inputs, std::size_t direction) const
 }
 
 at::Tensor Lstm::GateSums(const at::Tensor& inputs) const {
-  BERTH_CHECK_EQ(directions_, 1);
+  STOWPLAN_CHECK_EQ(directions_, 1);
   return GateSums(inputs, 0);
 }
 
 at::Tensor Lstm::GateSumsOfFirst(const at::Tensor& columns) const {
-  BERTH_CHECK_EQ(directions_, 1);
+  STOWPLAN_CHECK_EQ(directions_, 1);
   return columns.matmul(parameters_[0].narrow(1, 0, columns.size(-1)).t()) + Biases()[0];
 }
 
 at::Tensor Lstm::GateSumsOfLast(const at::Tensor& columns) const {
-  BERTH_CHECK_EQ(directions_, 1);
+  STOWPLAN_CHECK_EQ(directions_, 1);
   const std::int64_t count = columns.size(-1);
   return columns.matmul(parameters_[0].narrow(1, parameters_[0].size(1) - count, count).t());
 }
@@ -264,13 +264,13 @@ Lstm::Output Lstm::Forward(const at::Tensor& inputs) const {
 }
 
 Lstm::Output Lstm::Continue(const at::Tensor& sums, const State& from) const {
-  BERTH_CHECK_EQ(directions_, 1);
+  STOWPLAN_CHECK_EQ(directions_, 1);
   const Tensors out = LstmFunction::apply(sums, from.h, from.c, parameters_[1], /*backwards=*/false);
   return {out[0], {out[0].select(0, sums.size(0) - 1), out[1]}};
 }
 
 Lstm::Walk Lstm::StartWalk() const {
-  BERTH_CHECK_EQ(directions_, 1);
+  STOWPLAN_CHECK_EQ(directions_, 1);
   const at::NoGradGuard no_grad;
   return {Halved(parameters_[1]), GateScale(parameters_[1])};
 }
@@ -283,4 +283,4 @@ Lstm::State Lstm::Walk::Step(const at::Tensor& sums, const State& state) const {
   return {trace.h[0], trace.cells[0]};
 }
 
-}  // namespace berth::agents::rl
+}  // namespace stowplan::agents::rl

@@ -8,7 +8,7 @@
 #include "agents/random.h"
 #include "agents/rl/tensors.h"
 
-namespace berth::agents::rl {
+namespace stowplan::agents::rl {
 
 class Lstm {
  public:
@@ -66,4 +66,4 @@ class Lstm {
   Tensors parameters_;  // [4 hidden, input] and [4 hidden, hidden] for each direction, then the biases
 };
 
-}  // namespace berth::agents::rl
+}  // namespace stowplan::agents::rl

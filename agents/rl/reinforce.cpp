@@ -6,7 +6,7 @@
 
 #include "sim/error.h"
 
-namespace berth::agents::rl {
+namespace stowplan::agents::rl {
 
 double LinearSchedule::At(double progress) const {
   if (progress >= until) return last;
@@ -14,7 +14,7 @@ double LinearSchedule::At(double progress) const {
 }
 
 std::vector<double> ReturnsOfDecreases(std::span<const double> costs) {
-  BERTH_CHECK_LE(1u, costs.size());
+  STOWPLAN_CHECK_LE(1u, costs.size());
   std::vector<double> returns(costs.size() - 1);
   double sum = 0;
   for (std::size_t t = returns.size(); t-- > 0;) {
@@ -25,7 +25,7 @@ std::vector<double> ReturnsOfDecreases(std::span<const double> costs) {
 }
 
 std::vector<double> ReturnsToTheBestLater(std::span<const double> costs) {
-  BERTH_CHECK_LE(1u, costs.size());
+  STOWPLAN_CHECK_LE(1u, costs.size());
   std::vector<double> returns(costs.size() - 1);
   double best = costs.back();
   for (std::size_t t = returns.size(); t-- > 0;) {
@@ -36,10 +36,10 @@ std::vector<double> ReturnsToTheBestLater(std::span<const double> costs) {
 }
 
 std::vector<double> StepBaseline::Update(const std::vector<std::vector<double>>& returns) {
-  BERTH_CHECK(!returns.empty());
+  STOWPLAN_CHECK(!returns.empty());
   std::vector<double> mean(returns.front().size(), 0.0);
   for (const std::vector<double>& episode : returns) {
-    BERTH_CHECK_EQ(episode.size(), mean.size());
+    STOWPLAN_CHECK_EQ(episode.size(), mean.size());
     for (std::size_t t = 0; t < mean.size(); ++t) mean[t] += episode[t] / static_cast<double>(returns.size());
   }
   means_.push_back(std::move(mean));
@@ -84,4 +84,4 @@ at::Tensor PolicyLoss(const ActionTerms& terms, const std::vector<double>& advan
   return -(weights * terms.log_probability).sum() - entropy_weight * terms.entropy.sum();
 }
 
-}  // namespace berth::agents::rl
+}  // namespace stowplan::agents::rl

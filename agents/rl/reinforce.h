@@ -10,7 +10,7 @@
 #include "agents/rl/byte_state.h"
 #include "agents/rl/tensors.h"
 
-namespace berth::agents::rl {
+namespace stowplan::agents::rl {
 
 // Straight from `first` to `last` while progress goes from 0 to `until`, then `last`. Progress is the part of
 // the budget that is spent, in [0, 1].
@@ -59,4 +59,4 @@ ActionTerms TermsOfActions(const at::Tensor& logits, const at::Tensor& actions, 
 // sum over states of -advantage * log-probability - entropy weight * entropy; not divided by anything.
 at::Tensor PolicyLoss(const ActionTerms& terms, const std::vector<double>& advantages, double entropy_weight);
 
-}  // namespace berth::agents::rl
+}  // namespace stowplan::agents::rl

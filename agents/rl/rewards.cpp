@@ -6,7 +6,7 @@
 #include "agents/objective.h"
 #include "sim/error.h"
 
-namespace berth::agents::rl {
+namespace stowplan::agents::rl {
 
 double RewardOf(Reward kind, const Task& task, const Evaluation& evaluation) {
   constexpr double kPicosPerSecond = 1e12;
@@ -22,7 +22,7 @@ double BatchBaseline::Before(double batch_mean) const {
 
 std::vector<double> BatchBaseline::Advantages(const std::vector<double>& rewards,
                                               const std::vector<bool>& counts) {
-  BERTH_CHECK_EQ(rewards.size(), counts.size());
+  STOWPLAN_CHECK_EQ(rewards.size(), counts.size());
   std::vector<double> advantages(rewards.size(), 0.0);
   double sum = 0;
   std::int64_t n = 0;
@@ -71,4 +71,4 @@ void Standardise(std::vector<double>& advantages, const std::vector<bool>& count
   for (double& advantage : advantages) advantage /= deviation;
 }
 
-}  // namespace berth::agents::rl
+}  // namespace stowplan::agents::rl

@@ -9,7 +9,7 @@
 #include "agents/rl/byte_state.h"
 #include "agents/task.h"
 
-namespace berth::agents::rl {
+namespace stowplan::agents::rl {
 
 enum class Reward : std::uint8_t {
   // -sqrt(runtime in seconds), -10 if infeasible: the papers' (docs/protocol.md#infeasible-rewards).
@@ -55,4 +55,4 @@ class BatchBaseline {
 // Divides by the standard deviation over those that count, at least `floor`.
 void Standardise(std::vector<double>& advantages, const std::vector<bool>& counts, double floor = 1e-3);
 
-}  // namespace berth::agents::rl
+}  // namespace stowplan::agents::rl

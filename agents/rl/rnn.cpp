@@ -41,7 +41,7 @@
 #include "agents/unit_graph.h"
 #include "sim/error.h"
 
-namespace berth::agents::rl {
+namespace stowplan::agents::rl {
 namespace {
 
 constexpr std::int64_t kTypeEmbedding = 32;
@@ -191,4 +191,4 @@ std::unique_ptr<Agent> MakeRnn(const Spec& spec) {
   });
 }
 
-}  // namespace berth::agents::rl
+}  // namespace stowplan::agents::rl

@@ -6,7 +6,7 @@
 #include <ATen/ATen.h>
 #include <torch/csrc/autograd/custom_function.h>
 
-namespace berth::agents::rl {
+namespace stowplan::agents::rl {
 namespace {
 
 // One segment of a tensor of rows.
@@ -108,4 +108,4 @@ at::Tensor SegmentAttention(const at::Tensor& queries, const at::Tensor& own, co
                                          segment);
 }
 
-}  // namespace berth::agents::rl
+}  // namespace stowplan::agents::rl

@@ -6,7 +6,7 @@
 
 #include "agents/rl/tensors.h"
 
-namespace berth::agents::rl {
+namespace stowplan::agents::rl {
 
 // Rows of the segments but the last: those that are the memory of a later one.
 std::int64_t MemoryRows(std::int64_t rows, std::int64_t segment);
@@ -19,4 +19,4 @@ std::int64_t MemoryRows(std::int64_t rows, std::int64_t segment);
 at::Tensor SegmentAttention(const at::Tensor& queries, const at::Tensor& own, const at::Tensor& memory,
                             std::int64_t heads, std::int64_t segment);
 
-}  // namespace berth::agents::rl
+}  // namespace stowplan::agents::rl

@@ -6,7 +6,7 @@
 #include "agents/rl/segment_attention.h"
 #include "sim/error.h"
 
-namespace berth::agents::rl {
+namespace stowplan::agents::rl {
 namespace {
 
 constexpr double kFirstLogits = 0.01;  // of Glorot's: the first policy is uniform
@@ -19,7 +19,7 @@ at::Tensor Gated(const at::Tensor& weight, const at::Tensor& gate, const at::Ten
 }  // namespace
 
 SegmentPlacer::SegmentPlacer(const Sizes& sizes, at::ScalarType type, Rng& init) : sizes_(sizes) {
-  BERTH_CHECK_EQ(sizes.width % sizes.heads, 0);
+  STOWPLAN_CHECK_EQ(sizes.width % sizes.heads, 0);
   const std::int64_t width = sizes.width;
   for (std::int64_t i = 0; i < sizes.layers; ++i) {
     Layer layer;
@@ -102,4 +102,4 @@ at::Tensor SegmentPlacer::Logits(const at::Tensor& nodes) const {
   return logits;
 }
 
-}  // namespace berth::agents::rl
+}  // namespace stowplan::agents::rl

@@ -15,7 +15,7 @@
 #include "agents/random.h"
 #include "agents/rl/tensors.h"
 
-namespace berth::agents::rl {
+namespace stowplan::agents::rl {
 
 class SegmentPlacer {
  public:
@@ -68,4 +68,4 @@ class SegmentPlacer {
   Tensors parameters_;
 };
 
-}  // namespace berth::agents::rl
+}  // namespace stowplan::agents::rl

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-namespace berth::agents::rl {
+namespace stowplan::agents::rl {
 
 SequenceOptions ReadSequenceOptions(ParameterReader& read, SequenceOptions options) {
   SequencePlacer::Sizes& placer = options.placer;
@@ -49,4 +49,4 @@ void SetPlannerDefaults(SequenceOptions& sequence, OneShotOptions& learner) {
   learner.step_every = 50;
 }
 
-}  // namespace berth::agents::rl
+}  // namespace stowplan::agents::rl

@@ -5,7 +5,7 @@
 #include "agents/rl/sequence_placer.h"
 #include "sim/spec.h"
 
-namespace berth::agents::rl {
+namespace stowplan::agents::rl {
 
 struct SequenceOptions {
   SequencePlacer::Sizes placer;  // input and choices follow from the task
@@ -30,4 +30,4 @@ void SetPlannerNetwork(SequenceOptions& sequence);
 // 1000th.
 void SetPlannerDefaults(SequenceOptions& sequence, OneShotOptions& learner);
 
-}  // namespace berth::agents::rl
+}  // namespace stowplan::agents::rl

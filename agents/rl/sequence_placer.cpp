@@ -8,7 +8,7 @@
 #include "agents/rl/layers.h"
 #include "sim/error.h"
 
-namespace berth::agents::rl {
+namespace stowplan::agents::rl {
 namespace {
 
 Lstm::Bias BiasOf(const SequencePlacer::Sizes& sizes) {
@@ -183,4 +183,4 @@ ActionTerms TermsOf(const at::Tensor& logits, const Decisions& decisions) {
   return TermsOfActions(decisions.noise.defined() ? logits + decisions.noise : logits, decisions.actions);
 }
 
-}  // namespace berth::agents::rl
+}  // namespace stowplan::agents::rl

@@ -21,7 +21,7 @@
 #include "agents/rl/recurrent.h"
 #include "agents/rl/stay.h"
 
-namespace berth::agents::rl {
+namespace stowplan::agents::rl {
 
 class SequencePlacer {
  public:
@@ -101,4 +101,4 @@ class SequencePlacer {
 // their noise.
 ActionTerms TermsOf(const at::Tensor& logits, const Decisions& decisions);
 
-}  // namespace berth::agents::rl
+}  // namespace stowplan::agents::rl

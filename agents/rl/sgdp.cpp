@@ -3,8 +3,8 @@
 //
 // Source of sgdp: Zhou et al., GDP (arXiv 1910.01578), in IEEE Micro 2020 as SGDP and in NeurIPS 2020 as GO
 // (docs/protocol.md#sgdp). Nearly all of it is recalled, not read; what layers there are is said in
-// graph_sage.h and segment_placer.h, the learner in one_shot_learner.h. One graph: `berth place`; a batch of
-// graphs: `berth train`; fine-tuning: `berth place --init`.
+// graph_sage.h and segment_placer.h, the learner in one_shot_learner.h. One graph: `stowplan place`; a batch of
+// graphs: `stowplan train`; fine-tuning: `stowplan place --init`.
 //
 // Assumptions, where nothing is known:
 //   - all sizes: those of a public third-party program that reproduces GO for fusion (`size=full`), or
@@ -42,7 +42,7 @@
 #include "agents/rl/unit_features.h"
 #include "sim/error.h"
 
-namespace berth::agents::rl {
+namespace stowplan::agents::rl {
 namespace {
 
 constexpr std::int64_t kTypeEmbedding = 32;
@@ -230,4 +230,4 @@ std::unique_ptr<Agent> MakeEncoderPlacer(const Spec& spec) {
   return MakeGraphPlacer(spec, /*superposition=*/false, tuned, paper);
 }
 
-}  // namespace berth::agents::rl
+}  // namespace stowplan::agents::rl

@@ -7,7 +7,7 @@
 
 #include "sim/error.h"
 
-namespace berth::agents::rl {
+namespace stowplan::agents::rl {
 
 Stay::Stay(double probability, std::int64_t width, std::int64_t choices, at::ScalarType type)
     : choices_(choices) {
@@ -20,7 +20,7 @@ Stay::Stay(double probability, std::int64_t width, std::int64_t choices, at::Sca
 
 Stay::Pulls Stay::Read(const at::Tensor& items, const at::Tensor& earlier) const {
   if (!on()) return {};
-  BERTH_CHECK(earlier.defined());
+  STOWPLAN_CHECK(earlier.defined());
   return {earlier, (items.matmul(parameters_[0]) + parameters_[1]).squeeze(-1)};
 }
 
@@ -52,4 +52,4 @@ void Stay::Walk::Choose(const at::Tensor& actions) {
   if (stay_.on()) chosen_.select(1, item_++).copy_(actions);
 }
 
-}  // namespace berth::agents::rl
+}  // namespace stowplan::agents::rl

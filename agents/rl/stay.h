@@ -6,7 +6,7 @@
 
 #include "agents/rl/tensors.h"
 
-namespace berth::agents::rl {
+namespace stowplan::agents::rl {
 
 // Of preset `tuned`, as in the copying control.
 inline constexpr double kTunedStay = 0.9;
@@ -52,4 +52,4 @@ class Stay {
   Tensors parameters_;  // [width, 1], [1]
 };
 
-}  // namespace berth::agents::rl
+}  // namespace stowplan::agents::rl

@@ -6,7 +6,7 @@
 
 #include "sim/error.h"
 
-namespace berth::agents::rl {
+namespace stowplan::agents::rl {
 
 void SetUpTorchThread() {
   at::set_num_threads(1);
@@ -54,7 +54,7 @@ void LoadTensors(StateReader& in, const Tensors& tensors) {
 void SumOverRanks(const Tensors& tensors, Ranks& ranks) {
   if (ranks.alone()) return;
   for (const at::Tensor& tensor : tensors) {
-    BERTH_CHECK(tensor.is_contiguous());
+    STOWPLAN_CHECK(tensor.is_contiguous());
     const auto count = static_cast<std::size_t>(tensor.numel());
     if (tensor.scalar_type() == at::kDouble) {
       ranks.Sum(std::span<double>(tensor.data_ptr<double>(), count));
@@ -65,7 +65,7 @@ void SumOverRanks(const Tensors& tensors, Ranks& ranks) {
 }
 
 at::Tensor ByRow(const at::Tensor& of_sequence, std::int64_t rows) {
-  BERTH_CHECK_EQ(rows % of_sequence.size(0), 0);
+  STOWPLAN_CHECK_EQ(rows % of_sequence.size(0), 0);
   return of_sequence.repeat_interleave(rows / of_sequence.size(0), 0);
 }
 
@@ -92,4 +92,4 @@ at::Tensor IncidenceMatrix(const std::vector<std::int64_t>& row, const std::vect
   return at::_sparse_coo_tensor_unsafe(indices, ones, {rows, columns}, type)._coalesced_(true);
 }
 
-}  // namespace berth::agents::rl
+}  // namespace stowplan::agents::rl

@@ -10,7 +10,7 @@
 #include "agents/ranks.h"
 #include "agents/rl/byte_state.h"
 
-namespace berth::agents::rl {
+namespace stowplan::agents::rl {
 
 using Tensors = std::vector<at::Tensor>;
 
@@ -45,4 +45,4 @@ at::Tensor IncidenceMatrix(const std::vector<std::int64_t>& row, const std::vect
                            std::int64_t rows, std::int64_t columns, at::ScalarType type);
 at::Tensor IndexTensor(const std::vector<std::int64_t>& values);
 
-}  // namespace berth::agents::rl
+}  // namespace stowplan::agents::rl

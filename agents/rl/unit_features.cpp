@@ -9,7 +9,7 @@
 #include "agents/neighbours.h"
 #include "sim/error.h"
 
-namespace berth::agents::rl {
+namespace stowplan::agents::rl {
 
 TypeVocabulary::TypeVocabulary(const std::vector<const Task*>& tasks) {
   std::map<std::string, std::int64_t> counts;
@@ -103,4 +103,4 @@ at::Tensor PlannerGroupFeatures(const at::Tensor& edges, const at::Tensor& types
   return all / (all.amax({1}, true) + 1);
 }
 
-}  // namespace berth::agents::rl
+}  // namespace stowplan::agents::rl

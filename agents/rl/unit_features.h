@@ -9,7 +9,7 @@
 #include "agents/rl/tensors.h"
 #include "agents/task.h"
 
-namespace berth::agents::rl {
+namespace stowplan::agents::rl {
 
 // Numbers for op types: the 200 most frequent ones of some tasks (ICLR'18), 0 for all others. Part of what a
 // policy carries to other graphs.
@@ -56,4 +56,4 @@ at::Tensor EarlierItems(const Task& task, const std::vector<UnitIndex>& units);
 // *type* columns, where the program adds them by mistake. Each row is divided by its maximum plus 1.
 at::Tensor PlannerGroupFeatures(const at::Tensor& edges, const at::Tensor& types, const at::Tensor& shapes);
 
-}  // namespace berth::agents::rl
+}  // namespace stowplan::agents::rl

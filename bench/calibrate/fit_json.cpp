@@ -4,14 +4,14 @@
 
 #include "bench/provenance_json.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 using Json = nlohmann::ordered_json;
 using Pairs = std::vector<std::pair<double, double>>;
 
 Json Begin(const std::string& parameters) {
-  return {{"format", "berth.fit"}, {"version", 1}, {"parameters", parameters}};
+  return {{"format", "stowplan.fit"}, {"version", 1}, {"parameters", parameters}};
 }
 
 std::string End(Json json, const std::vector<std::string>& notes) {
@@ -102,4 +102,4 @@ std::string PrintFitJson(const std::string& parameters, const std::string& table
   return End(std::move(json), fit.notes);
 }
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

@@ -1,4 +1,4 @@
-// berth.fit (docs/schema/fit.json): what `berth calibrate` fitted to what, and how far predictions are from measurements,
+// stowplan.fit (docs/schema/fit.json): what `stowplan calibrate` fitted to what, and how far predictions are from measurements,
 // for scripts.
 #pragma once
 
@@ -7,11 +7,11 @@
 #include "cost_models/calibration/calibration.h"
 #include "cost_models/table_fit.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 
 // `parameters`: the file that was written.
 std::string PrintFitJson(const std::string& parameters, const cost_models::CalibrationResult& result);
 std::string PrintFitJson(const std::string& parameters, const std::string& table,
                          const cost_models::TableFit& fit);
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

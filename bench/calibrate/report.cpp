@@ -8,7 +8,7 @@
 
 #include "bench/console.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 using namespace cost_models;
@@ -245,7 +245,8 @@ ReportSection Meanings() {
           "of B. structural: MAPE of the structural model with the fitted efficiencies (tier C).",
           "alpha-beta: latency and bandwidth alone, fitted to the same sizes. fit error: root mean square of "
           "ln(fitted / measured), of held-out samples for curves.",
-          "All times are of ops and copies alone. How far whole steps are from measured ones is for `berth "
+          "All times are of ops and copies alone. How far whole steps are from measured ones is for "
+          "`stowplan "
           "validate`."}};
 }
 
@@ -291,4 +292,4 @@ ReportPage MakeFitReport(const CalibrationResult& result) {
   return report;
 }
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

@@ -1,4 +1,4 @@
-// What `berth calibrate TRACE…` tells of a fit: how far predictions are from measurements that they have not seen, by
+// What `stowplan calibrate TRACE…` tells of a fit: how far predictions are from measurements that they have not seen, by
 // op class, size and path of copies; what was fitted to what; what was left out. As text and as one page of HTML
 // with drawings, which fetches nothing.
 #pragma once
@@ -8,11 +8,11 @@
 #include "bench/report_page.h"
 #include "cost_models/calibration/calibration.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 
 ReportPage MakeFitReport(const cost_models::CalibrationResult& result);
 
 // The plots of `result`, for the page.
 std::string FitPlotsHtml(const cost_models::CalibrationResult& result);
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

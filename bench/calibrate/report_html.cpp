@@ -5,7 +5,7 @@
 #include "bench/calibrate/report.h"
 #include "bench/plot.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 using namespace cost_models;
@@ -79,4 +79,4 @@ std::string FitPlotsHtml(const CalibrationResult& result) {
   return OpPlots(result) + CopyPlots(result);
 }
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

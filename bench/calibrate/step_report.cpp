@@ -6,7 +6,7 @@
 
 #include "bench/console.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 constexpr std::size_t kShown = 10;  // of ops, and of reasons
@@ -71,4 +71,4 @@ std::string PrintStepOps(const std::string& source, const cost_models::StepOps& 
   return text + "\n";
 }
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

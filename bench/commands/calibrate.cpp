@@ -1,4 +1,4 @@
-// berth calibrate TRACE… --out PARAMETERS: parameters from probes. berth calibrate --table T: the testbed of a table.
+// stowplan calibrate TRACE… --out PARAMETERS: parameters from probes. stowplan calibrate --table T: the testbed of a table.
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
@@ -27,17 +27,17 @@
 #include "sim/nearest_name.h"
 #include "sim/spec.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 namespace fs = std::filesystem;
 using cost_models::NamedRecording;
 
-// A berth.trace, or what torch.profiler writes: that becomes a recording of steps that tells the GPU's name at most.
+// A stowplan.trace, or what torch.profiler writes: that becomes a recording of steps that tells the GPU's name at most.
 NamedRecording ReadTrace(const std::string& path) {
   const std::string text = formats::ReadFile(path);
   constexpr std::size_t kHead = 4096;
-  if (std::string_view(text).substr(0, kHead).find("\"berth.") != std::string_view::npos)
+  if (std::string_view(text).substr(0, kHead).find("\"stowplan.") != std::string_view::npos)
     return {path, profiler::ParseRecording(text, formats::SourceOf(path))};
   profiler::KinetoTrace read = profiler::ParseKineto(text, formats::SourceOf(path));
   profiler::Part part;
@@ -58,12 +58,12 @@ class CalibrateCommand : public Command {
  public:
   void Declare(CLI::App& app) override {
     app.add_option("TRACE", traces_,
-                   "recordings of isolated probes: of `berth-profile run`, or copies, launch and ops of "
+                   "recordings of isolated probes: of `stowplan-profile run`, or copies, launch and ops of "
                    "profiler/pytorch/record.py; or .csv tables of ops that anybody measured; .zst too")
         ->option_text("TRACE...");
     app.add_option(
            "--out", out_,
-           "the berth.cost_model to write, with STEM.report.txt and STEM.report.html, of tables of ops "
+           "the stowplan.cost_model to write, with STEM.report.txt and STEM.report.html, of tables of ops "
            "STEM.report.csv, beside it; with --table the folder for testbed.json and fit.md, else results/T")
         ->option_text("OUT");
     app.add_option(
@@ -75,7 +75,7 @@ class CalibrateCommand : public Command {
     app.add_option("--name", name_, "of the parameters; else the machine's")->option_text("NAME");
     app.add_option(
            "--tf32", tf32_,
-           "which f32 ops of a GPU run in TF32: none, convolutions (as the executor of `berth-profile "
+           "which f32 ops of a GPU run in TF32: none, convolutions (as the executor of `stowplan-profile "
            "graph` and frameworks do unless told otherwise) or all contractions; else as the "
            "recording says")
         ->option_text("none|convolutions|all");
@@ -83,13 +83,13 @@ class CalibrateCommand : public Command {
                  "operands come from memory, not from a cache: the probes' `cold` times");
     app.add_option(
            "--steps", steps_,
-           "recordings of whole steps (`berth-profile record`, Kineto JSON) to hold predictions against; "
+           "recordings of whole steps (`stowplan-profile record`, Kineto JSON) to hold predictions against; "
            "nothing is fitted to them; alone, without TRACE and --out: which of their ops are told")
         ->option_text("TRACE...");
     app.add_flag("--steps-in-table", steps_in_table_,
                  "take table entries from --steps for ops that no probe measured");
     app.add_option("--table", table_,
-                   "fit the testbed of a table to its fitted cells instead, one of `berth list tables`")
+                   "fit the testbed of a table to its fitted cells instead, one of `stowplan list tables`")
         ->option_text("T");
     Threads(app.add_option("--threads", threads_, "of --table; 0 = one per core"))
         ->capture_default_str()
@@ -98,11 +98,12 @@ class CalibrateCommand : public Command {
     JsonFile(app.add_option("--json", json_,
                             "write what was fitted and how well to this file; - is standard output"))
         ->option_text("FILE");
-    AddExamples(
-        app, {"berth calibrate ops.trace.json.zst copies.trace.json.zst --out h100.json",
-              "berth calibrate t4.csv --out t4.json",
-              "berth calibrate probes.json --kind gpu=h200 --steps step.json --out h200.json --json -",
-              "berth calibrate --steps trace.json.gz", "berth calibrate --table hierarchical --out testbed"});
+    AddExamples(app,
+                {"stowplan calibrate ops.trace.json.zst copies.trace.json.zst --out h100.json",
+                 "stowplan calibrate t4.csv --out t4.json",
+                 "stowplan calibrate probes.json --kind gpu=h200 --steps step.json --out h200.json --json -",
+                 "stowplan calibrate --steps trace.json.gz",
+                 "stowplan calibrate --table hierarchical --out testbed"});
   }
 
   void Run() override {
@@ -144,7 +145,7 @@ class CalibrateCommand : public Command {
     if (steps.recording.kind != profiler::kActivityKind) {
       throw InputError(path +
                        ": is no recording of steps with the device's records; --steps takes those of "
-                       "`berth-profile record` and Kineto JSON");
+                       "`stowplan-profile record` and Kineto JSON");
     }
     return steps;
   }
@@ -163,7 +164,7 @@ class CalibrateCommand : public Command {
     formats::WriteFile(text.string(), report);
     if (!json_.empty())
       return formats::WriteFile(json_, PrintFitJson(testbed.string(), table.name, calibration.fit));
-    fmt::print("{}\n{} and fit.md are written; `berth table {}` uses them.\n", report, testbed.string(),
+    fmt::print("{}\n{} and fit.md are written; `stowplan table {}` uses them.\n", report, testbed.string(),
                table.name);
   }
 
@@ -290,4 +291,4 @@ std::unique_ptr<Command> MakeCalibrateCommand() {
   return std::make_unique<CalibrateCommand>();
 }
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

@@ -5,7 +5,7 @@
 
 #include "bench/command.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 
 std::unique_ptr<Command> MakeListCommand();
 std::unique_ptr<Command> MakeGraphCommand();
@@ -23,4 +23,4 @@ std::unique_ptr<Command> MakeCompletionCommand();
 std::unique_ptr<Command> MakeManCommand();
 std::unique_ptr<Command> MakeHelpCommand();
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

@@ -1,4 +1,4 @@
-// berth compare: several agents on one scenario, with the same budget and seeds, side by side.
+// stowplan compare: several agents on one scenario, with the same budget and seeds, side by side.
 #include <algorithm>
 #include <filesystem>
 #include <set>
@@ -27,7 +27,7 @@
 #include "sim/formats/formats.h"
 #include "sim/formats/outputs.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 namespace fs = std::filesystem;
@@ -47,7 +47,7 @@ class ScenarioCells : public CellSource {
   }
   std::string RepeatCommand(const CellPlan& plan) const override {
     const char* agent = plan.column->agent.c_str();
-    return fmt::format("berth place --agent {} {} --samples {} --seed {}", profiler::ShellText(1, &agent),
+    return fmt::format("stowplan place --agent {} {} --samples {} --seed {}", profiler::ShellText(1, &agent),
                        search_.Words(), plan.budget, plan.seed);
   }
 
@@ -116,9 +116,10 @@ nlohmann::ordered_json ToJson(const TableResults& results, const SearchSource& s
 class CompareCommand : public Command {
  public:
   void Declare(CLI::App& app) override {
-    app.add_option("--agents", agents_,
-                   "two or more of `berth list agents`, with parameters: random 'placeto(rounds=8)'; ratios "
-                   "are to the first")
+    app.add_option(
+           "--agents", agents_,
+           "two or more of `stowplan list agents`, with parameters: random 'placeto(rounds=8)'; ratios "
+           "are to the first")
         ->required()
         ->option_text("A...");
     search_.Declare(app);
@@ -136,10 +137,10 @@ class CompareCommand : public Command {
     app.add_flag("--force", force_, "replace what --out holds, whatever it is of");
     JsonFile(app.add_option("--json", json_, "write the results to this file; - is standard output"))
         ->option_text("FILE");
-    AddExamples(app,
-                {"berth compare --agents random local_search annealing --graph nmt --cluster 'k40(gpus=2)' "
-                 "--samples 500 --out runs/compare",
-                 "berth compare --agents heft 'placeto(rounds=4)' --scenario s.yaml --seeds 5 --out runs/s"});
+    AddExamples(
+        app, {"stowplan compare --agents random local_search annealing --graph nmt --cluster 'k40(gpus=2)' "
+              "--samples 500 --out runs/compare",
+              "stowplan compare --agents heft 'placeto(rounds=4)' --scenario s.yaml --seeds 5 --out runs/s"});
   }
 
   void Run() override {
@@ -169,7 +170,7 @@ class CompareCommand : public Command {
       throw InputError("--resume: goes on from what --out DIR holds, so --out is wanted too.");
     if (resume_ && force_) throw InputError("--resume goes on with what --force replaces; give one of them.");
     for (const std::string& spec : agents_) RefuseList(spec);
-    if (agents_.size() < 2) throw InputError("--agents: two or more are wanted; `berth place` runs one.");
+    if (agents_.size() < 2) throw InputError("--agents: two or more are wanted; `stowplan place` runs one.");
     std::set<std::string> names;
     for (const std::string& spec : agents_) {
       const std::string name = agents::MakeAgent(spec)->name();
@@ -300,4 +301,4 @@ std::unique_ptr<Command> MakeCompareCommand() {
   return std::make_unique<CompareCommand>();
 }
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

@@ -1,4 +1,4 @@
-// berth completion SHELL: what lets a shell complete verbs, options and names.
+// stowplan completion SHELL: what lets a shell complete verbs, options and names.
 #include "bench/completion.h"
 
 #include <CLI/CLI.hpp>
@@ -7,7 +7,7 @@
 #include "bench/commands/commands.h"
 #include "bench/reference.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 // Instead of a shell: the scripts ask with it.
@@ -17,12 +17,13 @@ class CompletionCommand : public Command {
  public:
   void Declare(CLI::App& app) override {
     app.add_option("shell", shell_, "whose script to print")->required()->option_text("bash|zsh|fish");
-    app.add_option("typed", typed_,
-                   "of `berth completion words -- WORD...`, with which the scripts ask: what is typed behind "
-                   "berth so far")
+    app.add_option(
+           "typed", typed_,
+           "of `stowplan completion words -- WORD...`, with which the scripts ask: what is typed behind "
+           "stowplan so far")
         ->option_text("WORD...");
-    AddExamples(app, {"source <(berth completion bash)", "berth completion zsh > ~/.zfunc/_berth",
-                      "berth completion fish > ~/.config/fish/completions/berth.fish"});
+    AddExamples(app, {"source <(stowplan completion bash)", "stowplan completion zsh > ~/.zfunc/_stowplan",
+                      "stowplan completion fish > ~/.config/fish/completions/stowplan.fish"});
   }
 
   void Run() override {
@@ -46,4 +47,4 @@ std::unique_ptr<Command> MakeCompletionCommand() {
   return std::make_unique<CompletionCommand>();
 }
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

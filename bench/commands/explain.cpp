@@ -1,4 +1,4 @@
-// berth explain: what bounds a placement, and what would help.
+// stowplan explain: what bounds a placement, and what would help.
 #include <algorithm>
 #include <cstdio>
 
@@ -19,7 +19,7 @@
 #include "sim/nearest_name.h"
 #include "sim/spec.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 class ExplainCommand : public Command {
@@ -36,14 +36,14 @@ class ExplainCommand : public Command {
     app.add_option("--links", links_, "names of those that are made faster: pcie-gpu0,pcie-gpu1; else each")
         ->option_text("L");
     DeclareProblemOptions(app, source_);
-    JsonFile(app.add_option("--json", json_, "write a berth.explanation to this file; - is standard output"))
+    JsonFile(
+        app.add_option("--json", json_, "write a stowplan.explanation to this file; - is standard output"))
         ->option_text("FILE");
     app.add_option("--html", html_, "write a page: timeline, graph, what bounds it")->option_text("FILE");
-    AddExamples(
-        app,
-        {"berth explain --graph nmt --cluster 'k40(gpus=2)' --placement round_robin",
-         "berth explain --graph nmt --cluster 'k40(gpus=2)' --placement runs/nmt/placement.json --faster 4 "
-         "--json why.json"});
+    AddExamples(app, {"stowplan explain --graph nmt --cluster 'k40(gpus=2)' --placement round_robin",
+                      "stowplan explain --graph nmt --cluster 'k40(gpus=2)' --placement "
+                      "runs/nmt/placement.json --faster 4 "
+                      "--json why.json"});
   }
 
   void Run() override {
@@ -113,4 +113,4 @@ std::unique_ptr<Command> MakeExplainCommand() {
   return std::make_unique<ExplainCommand>();
 }
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

@@ -1,4 +1,4 @@
-// berth export: a placement as other programs take it.
+// stowplan export: a placement as other programs take it.
 #include <filesystem>
 
 #include <CLI/CLI.hpp>
@@ -19,7 +19,7 @@
 #include "sim/formats/formats.h"
 #include "sim/formats/outputs.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 std::string ExporterNames() {
@@ -34,11 +34,11 @@ class ExportCommand : public Command {
   void Declare(CLI::App& app) override {
     app.add_option(
            "what", what_,
-           "the folder of a run (berth place --out), a placement file (- is standard input), or an agent "
+           "the folder of a run (stowplan place --out), a placement file (- is standard input), or an agent "
            "that needs no search")
         ->required()
         ->option_text("PLACEMENT|RUN");
-    app.add_option("--to", to_, "what for: one of `berth list exporters`")
+    app.add_option("--to", to_, "what for: one of `stowplan list exporters`")
         ->required()
         ->option_text(ExporterNames());
     auto* graph = app.add_option("--graph", source_.graph, "a workload or a graph file; else the run's")
@@ -53,9 +53,10 @@ class ExportCommand : public Command {
         ->option_text("FILE");
     DeclareProblemOptions(app, source_);
     AddExamples(
-        app, {"berth export runs/nmt --to device-map --out device_map.json",
-              "berth export runs/nmt --to perfetto --out trace.json",
-              "berth export expert --graph 'llama(mode=inference)' --cluster 'a100(gpus=2)' --to llama.cpp"});
+        app,
+        {"stowplan export runs/nmt --to device-map --out device_map.json",
+         "stowplan export runs/nmt --to perfetto --out trace.json",
+         "stowplan export expert --graph 'llama(mode=inference)' --cluster 'a100(gpus=2)' --to llama.cpp"});
   }
 
   void Run() override {
@@ -90,14 +91,15 @@ class ExportCommand : public Command {
                                      folder.string()));
     }
     if (source_.graph.empty() && !std::filesystem::exists(what_)) {
-      throw InputError(fmt::format(
-          "berth export {}: there is no such folder of a run or placement file; the placement of an agent is "
-          "exported with --graph G --cluster C.",
-          what_));
+      throw InputError(
+          fmt::format("stowplan export {}: there is no such folder of a run or placement file; the placement "
+                      "of an agent is "
+                      "exported with --graph G --cluster C.",
+                      what_));
     }
     if (source_.graph.empty()) {
       throw InputError(fmt::format(
-          "berth export {}: a placement alone does not say what it is of; give --graph G --cluster C.",
+          "stowplan export {}: a placement alone does not say what it is of; give --graph G --cluster C.",
           what_));
     }
   }
@@ -133,4 +135,4 @@ std::unique_ptr<Command> MakeExportCommand() {
   return std::make_unique<ExportCommand>();
 }
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

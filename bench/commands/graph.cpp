@@ -1,4 +1,4 @@
-// berth graph info | import | convert.
+// stowplan graph info | import | convert.
 #include <charconv>
 #include <cstdio>
 #include <map>
@@ -19,7 +19,7 @@
 #include "sim/nearest_name.h"
 #include "sim/spec.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 struct TypeUse {
@@ -76,7 +76,7 @@ class InfoCommand {
     DeclareSheets(app, source_.sheets);
     JsonFile(app.add_option("--json", json_, "write JSON to this file; - is standard output"))
         ->option_text("FILE");
-    AddExamples(app, {"berth graph info nmt", "berth graph info model.onnx --cluster 'h100(gpus=2)'"});
+    AddExamples(app, {"stowplan graph info nmt", "stowplan graph info model.onnx --cluster 'h100(gpus=2)'"});
   }
 
   void Run() {
@@ -146,7 +146,8 @@ class ImportCommand {
  public:
   void Declare(CLI::App& app) {
     app.add_option("file", file_, "a graph in another format")->required()->option_text("FILE");
-    JsonFile(app.add_option("--out", out_, "the berth.graph to write; .zst compresses, - is standard output"))
+    JsonFile(
+        app.add_option("--out", out_, "the stowplan.graph to write; .zst compresses, - is standard output"))
         ->required()
         ->option_text("G");
     app.add_option("--from", from_, "the format, else guessed from the content")
@@ -171,8 +172,8 @@ class ImportCommand {
     JsonFile(app.add_option("--json", json_,
                             "write the graph's sizes and what was noted to this file; - is standard output"))
         ->option_text("FILE");
-    AddExamples(app, {"berth graph import model.onnx --out model.json.zst --dim batch=8 --training adam",
-                      "berth graph import bert_l-3_training.json --out bert.json --json -"});
+    AddExamples(app, {"stowplan graph import model.onnx --out model.json.zst --dim batch=8 --training adam",
+                      "stowplan graph import bert_l-3_training.json --out bert.json --json -"});
   }
 
   void Run() {
@@ -220,7 +221,7 @@ class ImportCommand {
     const cost_models::Catalogue& catalogue = cost_models::BuiltinCatalogue();
     const sim::DeviceKind* kind = catalogue.FindDevice(options_.gpu);
     if (kind != nullptr && kind->device_class == sim::DeviceClass::kGpu) return;
-    throw InputError(fmt::format("--gpu {}: is no kind of GPU{}; `berth list devices` has them.",
+    throw InputError(fmt::format("--gpu {}: is no kind of GPU{}; `stowplan list devices` has them.",
                                  options_.gpu, DidYouMean(options_.gpu, catalogue.DeviceNames())));
   }
 
@@ -236,13 +237,14 @@ class ConvertCommand {
  public:
   void Declare(CLI::App& app) {
     app.add_option("graph", graph_, "a workload or a graph file")->required()->option_text("G");
-    JsonFile(app.add_option("--out", out_, "the berth.graph to write; .zst compresses, - is standard output"))
+    JsonFile(
+        app.add_option("--out", out_, "the stowplan.graph to write; .zst compresses, - is standard output"))
         ->required()
         ->option_text("G2");
     JsonFile(app.add_option("--json", json_, "write the graph's sizes to this file; - is standard output"))
         ->option_text("FILE");
-    AddExamples(app, {"berth graph convert 'nmt(layers=4)' --out nmt.json.zst",
-                      "berth graph convert g.json.zst --out -"});
+    AddExamples(app, {"stowplan graph convert 'nmt(layers=4)' --out nmt.json.zst",
+                      "stowplan graph convert g.json.zst --out -"});
   }
 
   void Run() {
@@ -264,8 +266,8 @@ class GraphCommand : public Command {
   void Declare(CLI::App& app) override {
     app.require_subcommand(1);
     info_app_ = app.add_subcommand("info", "counts, sizes, work by op type");
-    import_app_ = app.add_subcommand("import", "a graph of another program as berth.graph");
-    convert_app_ = app.add_subcommand("convert", "a workload or graph written out as berth.graph");
+    import_app_ = app.add_subcommand("import", "a graph of another program as stowplan.graph");
+    convert_app_ = app.add_subcommand("convert", "a workload or graph written out as stowplan.graph");
     info_.Declare(*info_app_);
     import_.Declare(*import_app_);
     convert_.Declare(*convert_app_);
@@ -292,4 +294,4 @@ std::unique_ptr<Command> MakeGraphCommand() {
   return std::make_unique<GraphCommand>();
 }
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

@@ -1,16 +1,16 @@
-// berth help: the reference that --help shows verb by verb, as a whole; docs/cli.md is its Markdown.
+// stowplan help: the reference that --help shows verb by verb, as a whole; docs/cli.md is its Markdown.
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "bench/commands/commands.h"
 #include "bench/reference.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 class HelpCommand : public Command {
  public:
-  void Declare(CLI::App& app) override { AddExamples(app, {"berth help > cli.md"}); }
+  void Declare(CLI::App& app) override { AddExamples(app, {"stowplan help > cli.md"}); }
   void Run() override { fmt::print("{}", PrintCliReference()); }
 };
 
@@ -20,4 +20,4 @@ std::unique_ptr<Command> MakeHelpCommand() {
   return std::make_unique<HelpCommand>();
 }
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

@@ -1,4 +1,4 @@
-// berth list KIND: the instances of every folder's table, as text or JSON.
+// stowplan list KIND: the instances of every folder's table, as text or JSON.
 #include <algorithm>
 #include <cstdio>
 #include <sstream>
@@ -23,7 +23,7 @@
 #include "sim/nearest_name.h"
 #include "sim/spec.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 template <typename Row>
@@ -157,18 +157,18 @@ class ListCommand : public Command {
                  "workloads: count the ops of the unfused graphs too, which takes a second");
     JsonFile(app.add_option("--json", json_, "write JSON to this file; - is standard output"))
         ->option_text("FILE");
-    AddExamples(app, {"berth list agents", "berth list workloads --json -"});
+    AddExamples(app, {"stowplan list agents", "stowplan list workloads --json -"});
   }
 
   void Run() override {
     if (unfused_) {
-      if (kind_ != kWorkloads) throw InputError("berth list: --unfused goes with workloads alone");
+      if (kind_ != kWorkloads) throw InputError("stowplan list: --unfused goes with workloads alone");
       return Print(ListWorkloads(true));
     }
     for (const KindRow& row : Kinds()) {
       if (kind_ == row.name) return Print(row.list());
     }
-    throw InputError(fmt::format("berth list: there is no kind \"{}\"{}; there are {}.", kind_,
+    throw InputError(fmt::format("stowplan list: there is no kind \"{}\"{}; there are {}.", kind_,
                                  DidYouMean(kind_, ListedKinds()), JoinNames(ListedKinds())));
   }
 
@@ -284,7 +284,7 @@ std::vector<std::string> ListedKinds() {
 std::vector<std::string> NamesOfKind(const std::string& kind) {
   const auto row =
       std::ranges::find(Kinds(), kind, [](const KindRow& each) { return std::string(each.name); });
-  BERTH_CHECK(row != Kinds().end());
+  STOWPLAN_CHECK(row != Kinds().end());
   return row->names();
 }
 
@@ -292,4 +292,4 @@ std::unique_ptr<Command> MakeListCommand() {
   return std::make_unique<ListCommand>();
 }
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

@@ -12,7 +12,7 @@
 #include "sim/error.h"
 #include "sim/spec.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 // Columns of workloads.csv.
@@ -133,7 +133,7 @@ Listing ListWorkloads(bool unfused) {
       "is "
       "recalled, no document seen; * nobody published, worked out by hand from the architecture.";
   std::vector<CsvLine> lines = ParseCsv(BenchData("workloads.csv"), "workloads.csv", true);
-  BERTH_CHECK_EQ(lines.at(0).size(), std::size_t{kColumns});
+  STOWPLAN_CHECK_EQ(lines.at(0).size(), std::size_t{kColumns});
   lines.erase(lines.begin());
   for (const scenarios::WorkloadRow& row : scenarios::Workloads()) {
     // The graph of the defaults first, with what is published of it, then the others of the file.
@@ -155,4 +155,4 @@ Listing ListWorkloads(bool unfused) {
   return listing;
 }
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

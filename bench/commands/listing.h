@@ -1,4 +1,4 @@
-// What `berth list` prints, as text and as JSON.
+// What `stowplan list` prints, as text and as JSON.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 #include "bench/console.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 
 struct ListingColumn {
   ListingColumn(const char* name) : key(name), title(name) {}
@@ -56,7 +56,7 @@ struct Listing {
   std::string legend = {};              // what stands under the text
 };
 
-// The kinds that `berth list` knows, and the names of one of them, without parameters.
+// The kinds that `stowplan list` knows, and the names of one of them, without parameters.
 std::vector<std::string> ListedKinds();
 std::vector<std::string> NamesOfKind(const std::string& kind);
 
@@ -64,4 +64,4 @@ std::vector<std::string> NamesOfKind(const std::string& kind);
 // counts: fused, and with `unfused` the unfused ones too, which take longer.
 Listing ListWorkloads(bool unfused);
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

@@ -1,4 +1,4 @@
-// berth man: the manual pages.
+// stowplan man: the manual pages.
 #include <algorithm>
 #include <filesystem>
 
@@ -13,16 +13,16 @@
 #include "sim/nearest_name.h"
 #include "sim/spec.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 class ManCommand : public Command {
  public:
   void Declare(CLI::App& app) override {
     app.add_option("verb", verb_, "whose page to print; else the program's")->option_text("VERB");
-    app.add_option("--out", out_, "write all pages to this folder instead: berth.1, berth-place.1, ...")
+    app.add_option("--out", out_, "write all pages to this folder instead: stowplan.1, stowplan-place.1, ...")
         ->option_text("DIR");
-    AddExamples(app, {"berth man place | man -l -", "berth man --out ~/.local/share/man/man1"});
+    AddExamples(app, {"stowplan man place | man -l -", "stowplan man --out ~/.local/share/man/man1"});
   }
 
   void Run() override {
@@ -36,13 +36,13 @@ class ManCommand : public Command {
   using Pages = std::vector<std::pair<std::string, std::string>>;
 
   void Print(const Pages& pages) const {
-    const std::string wanted = verb_.empty() ? "berth.1" : "berth-" + verb_ + ".1";
+    const std::string wanted = verb_.empty() ? "stowplan.1" : "stowplan-" + verb_ + ".1";
     const auto page = std::find_if(pages.begin(), pages.end(),
                                    [&](const auto& candidate) { return candidate.first == wanted; });
     if (page == pages.end()) {
       std::vector<std::string> verbs;
       for (const CommandRow& row : Commands()) verbs.emplace_back(row.name);
-      throw InputError(fmt::format("berth man: there is no verb \"{}\"{}; there are {}.", verb_,
+      throw InputError(fmt::format("stowplan man: there is no verb \"{}\"{}; there are {}.", verb_,
                                    DidYouMean(verb_, verbs), JoinNames(verbs)));
     }
     fmt::print("{}", page->second);
@@ -64,4 +64,4 @@ std::unique_ptr<Command> MakeManCommand() {
   return std::make_unique<ManCommand>();
 }
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

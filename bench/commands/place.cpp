@@ -1,4 +1,4 @@
-// berth place: lets an agent search a placement and keeps what it found.
+// stowplan place: lets an agent search a placement and keeps what it found.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -36,7 +36,7 @@
 #include "sim/formats/outputs.h"
 #include "sim/spec.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 struct Found {
@@ -116,7 +116,7 @@ class PlaceCommand : public Command {
  public:
   void Declare(CLI::App& app) override {
     app.add_option("--agent", agent_,
-                   "one of `berth list agents`, with parameters: placeto(rounds=8); else portfolio")
+                   "one of `stowplan list agents`, with parameters: placeto(rounds=8); else portfolio")
         ->option_text("A");
     search_.Declare(app, true);
     seed_option_ =
@@ -145,13 +145,13 @@ class PlaceCommand : public Command {
     app.add_option("--html", html_, "write a page: timeline, graph, what bounds it, the search")
         ->option_text("FILE");
     AddExamples(
-        app,
-        {"berth place model.onnx --cluster here",
-         "berth place model.onnx --cluster 'a100(gpus=2)' --out runs/model",
-         "berth place --agent local_search --graph nmt --cluster 'k40(gpus=2)' --samples 2000 --out runs/nmt",
-         "berth place --agent 'placeto(rounds=4)' --graph nmt --cluster 'k40(gpus=2)' --devices gpu "
-         "--out runs/placeto",
-         "berth place --agent annealing --scenario s.yaml --seed 2 --out runs/s --resume"});
+        app, {"stowplan place model.onnx --cluster here",
+              "stowplan place model.onnx --cluster 'a100(gpus=2)' --out runs/model",
+              "stowplan place --agent local_search --graph nmt --cluster 'k40(gpus=2)' --samples 2000 --out "
+              "runs/nmt",
+              "stowplan place --agent 'placeto(rounds=4)' --graph nmt --cluster 'k40(gpus=2)' --devices gpu "
+              "--out runs/placeto",
+              "stowplan place --agent annealing --scenario s.yaml --seed 2 --out runs/s --resume"});
   }
 
   void Run() override {
@@ -404,7 +404,7 @@ class PlaceCommand : public Command {
   // The portfolio came by a placement that fits within so many samples.
   void PrintWhoFinds(const Found& found, const std::string& samples, std::int64_t more) const {
     const std::int64_t budget = std::max(search_.samples(), more);
-    fmt::print("{}  berth place --agent '{}' {} --samples {}{}\n",
+    fmt::print("{}  stowplan place --agent '{}' {} --samples {}{}\n",
                Wrapped(fmt::format("{}: no placement that fits in {}, but the portfolio finds one:",
                                    found.agent, samples),
                        0, kLineWidth),
@@ -451,4 +451,4 @@ std::unique_ptr<Command> MakePlaceCommand() {
   return std::make_unique<PlaceCommand>();
 }
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

@@ -1,4 +1,4 @@
-// berth simulate: one placement, one run, everything there is to say about it.
+// stowplan simulate: one placement, one run, everything there is to say about it.
 #include <algorithm>
 #include <cstdio>
 #include <utility>
@@ -20,7 +20,7 @@
 #include "bench/tier_shares.h"
 #include "sim/formats/formats.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 class SimulateCommand : public Command {
@@ -28,7 +28,7 @@ class SimulateCommand : public Command {
   void Declare(CLI::App& app) override {
     DeclarePlacedProblem(app, source_, placement_);
     DeclareProblemOptions(app, source_);
-    JsonFile(app.add_option("--json", json_, "write the berth.outcome to this file; - is standard output"))
+    JsonFile(app.add_option("--json", json_, "write the stowplan.outcome to this file; - is standard output"))
         ->option_text("FILE");
     app.add_flag("--ops", ops_, "with start and end of every op in the JSON");
     JsonFile(app.add_option("--trace", trace_, "write a Chrome/Perfetto trace"))->option_text("FILE");
@@ -39,10 +39,10 @@ class SimulateCommand : public Command {
         ->option_text("FILE");
     AddExamples(
         app,
-        {"berth simulate --graph nmt --cluster 'k40(gpus=2)' --placement single_gpu",
-         "berth simulate --graph nmt --cluster 'k40(gpus=2)' --placement runs/nmt/placement.json --trace "
+        {"stowplan simulate --graph nmt --cluster 'k40(gpus=2)' --placement single_gpu",
+         "stowplan simulate --graph nmt --cluster 'k40(gpus=2)' --placement runs/nmt/placement.json --trace "
          "trace.json",
-         "berth simulate --graph model.onnx --cluster c.yaml --placement - --json - < placement.json"});
+         "stowplan simulate --graph model.onnx --cluster c.yaml --placement - --json - < placement.json"});
   }
 
   void Run() override {
@@ -111,4 +111,4 @@ std::unique_ptr<Command> MakeSimulateCommand() {
   return std::make_unique<SimulateCommand>();
 }
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

@@ -1,4 +1,4 @@
-// berth speed: N different random placements, drawn before the clock starts, through the batch simulator;
+// stowplan speed: N different random placements, drawn before the clock starts, through the batch simulator;
 // peak memory is tracked, nothing is recorded. One placement for each thread is run beforehand, so that the
 // scratch memory of the threads is allocated; it is not counted.
 #include <chrono>
@@ -19,7 +19,7 @@
 #include "sim/error.h"
 #include "sim/formats/formats.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 class SpeedCommand : public Command {
@@ -38,8 +38,8 @@ class SpeedCommand : public Command {
     DeclareProblemOptions(app, source_);
     JsonFile(app.add_option("--json", json_, "write JSON to this file; - is standard output"))
         ->option_text("FILE");
-    AddExamples(app, {"berth speed --graph nmt --cluster 'k40(gpus=2)' --threads 2",
-                      "berth speed --graph inception_v3 --cluster 'k80(gpus=2)' --placements 10"});
+    AddExamples(app, {"stowplan speed --graph nmt --cluster 'k40(gpus=2)' --threads 2",
+                      "stowplan speed --graph inception_v3 --cluster 'k80(gpus=2)' --placements 10"});
   }
 
   void Run() override {
@@ -116,4 +116,4 @@ std::unique_ptr<Command> MakeSpeedCommand() {
   return std::make_unique<SpeedCommand>();
 }
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

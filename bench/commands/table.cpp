@@ -1,4 +1,4 @@
-// berth table: runs the cells of a table, keeps each finished one, renders what there is.
+// stowplan table: runs the cells of a table, keeps each finished one, renders what there is.
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
@@ -37,20 +37,20 @@
 #include "sim/nearest_name.h"
 #include "sim/spec.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 namespace fs = std::filesystem;
 
 constexpr int kMaxVerified = 100'000;
-constexpr const char* kRuns = ".berth";  // where what is not exported stands
+constexpr const char* kRuns = ".stowplan";  // where what is not exported stands
 constexpr const char* kExports = "results";
-constexpr const char* kStore = ".berth/tables.db";
+constexpr const char* kStore = ".stowplan/tables.db";
 
 class TableCommand : public Command {
  public:
   void Declare(CLI::App& app) override {
-    app.add_option("name", name_, "one of `berth list tables`, or a file of yours (docs/formats.md)")
+    app.add_option("name", name_, "one of `stowplan list tables`, or a file of yours (docs/formats.md)")
         ->required()
         ->option_text("NAME");
     app.add_option("--cells", plan_.cells,
@@ -92,8 +92,8 @@ class TableCommand : public Command {
     app.add_flag("--render", render_, "run nothing: render the rows.csv that --out holds");
     app.add_option(
            "--out", out_,
-           "folder for the renderings; else .berth/NAME, with --export, --render or --verify results/NAME "
-           "(--verify of a file of yours: .berth/NAME)")
+           "folder for the renderings; else .stowplan/NAME, with --export, --render or --verify results/NAME "
+           "(--verify of a file of yours: .stowplan/NAME)")
         ->option_text("DIR");
     app.add_option("--from", from_,
                    "the folder with the other tables' folders: what bounds, budget and robustness are made "
@@ -110,13 +110,13 @@ class TableCommand : public Command {
         ->capture_default_str()
         ->option_text("N");
     app.add_flag("--force", force_, "write into --out whatever table it holds");
-    JsonFile(
-        app.add_option("--json", json_, "write the cells as berth.table to this file; - is standard output"))
+    JsonFile(app.add_option("--json", json_,
+                            "write the cells as stowplan.table to this file; - is standard output"))
         ->option_text("FILE");
-    AddExamples(app, {"berth table hierarchical --quick",
-                      "berth table hierarchical --cells 'nmt_2/*' --samples 1000 --resume",
-                      "berth table placeto --render --json placeto.json",
-                      "berth table examples/table.yaml --samples 20"});
+    AddExamples(app, {"stowplan table hierarchical --quick",
+                      "stowplan table hierarchical --cells 'nmt_2/*' --samples 1000 --resume",
+                      "stowplan table placeto --render --json placeto.json",
+                      "stowplan table examples/table.yaml --samples 20"});
   }
 
   void Run() override {
@@ -131,7 +131,7 @@ class TableCommand : public Command {
       throw InputError(fmt::format("--adopt: table {} {}.", name_, WhyNoCells()));
     if (name_ == kAccuracyTable && !json_.empty()) {
       throw InputError(
-          "--json: table accuracy is made of scores; `berth validate --recordings DIR --json FILE` writes "
+          "--json: table accuracy is made of scores; `stowplan validate --recordings DIR --json FILE` writes "
           "them.");
     }
     if (IsTableFile(name_)) {
@@ -560,4 +560,4 @@ std::unique_ptr<Command> MakeTableCommand() {
   return std::make_unique<TableCommand>();
 }
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

@@ -1,4 +1,4 @@
-// berth train: one policy of a learner that transfers, trained on several graphs by turns. `berth place --init POLICY
+// stowplan train: one policy of a learner that transfers, trained on several graphs by turns. `stowplan place --init POLICY
 // --learn no` applies it to a graph that it has not seen (docs/protocol.md#generalisation).
 #include <chrono>
 #include <filesystem>
@@ -24,7 +24,7 @@
 #include "sim/formats/outputs.h"
 #include "sim/spec.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 class TrainCommand : public Command {
@@ -46,7 +46,7 @@ class TrainCommand : public Command {
     Whole(app.add_option("--seed", seed_, "of the agent"), 0, kMaxSeed)
         ->capture_default_str()
         ->option_text("K");
-    app.add_option("--grouper", grouper_, "what is placed as one: one of `berth list groupers`")
+    app.add_option("--grouper", grouper_, "what is placed as one: one of `stowplan list groupers`")
         ->capture_default_str()
         ->option_text("GROUPER");
     app.add_option("--devices", devices_,
@@ -68,10 +68,11 @@ class TrainCommand : public Command {
         ->option_text("FILE");
     AddExamples(
         app,
-        {"berth train --agent 'placeto(preset=transfer)' --family cifar10:train --cluster 'k80(gpus=2)' "
+        {"stowplan train --agent 'placeto(preset=transfer)' --family cifar10:train --cluster 'k80(gpus=2)' "
          "--samples 20000 --out "
          "cifar10.policy",
-         "berth train --agent sgdp --graph nmt gnmt --cluster 'p100(gpus=4)' --samples 5000 --out nmt.policy "
+         "stowplan train --agent sgdp --graph nmt gnmt --cluster 'p100(gpus=4)' --samples 5000 --out "
+         "nmt.policy "
          "--resume"});
   }
 
@@ -141,7 +142,7 @@ class TrainCommand : public Command {
       for (std::string& member : scenarios::FamilyMembers(family)) graphs_.push_back(std::move(member));
     }
     if (graphs_.empty())
-      throw InputError("berth train: give what to train on, --family F:train or --graph G....");
+      throw InputError("stowplan train: give what to train on, --family F:train or --graph G....");
     if (samples_ < static_cast<std::int64_t>(graphs_.size())) {
       throw InputError(fmt::format("--samples {}: at least one for each of the {} graphs is wanted.",
                                    samples_, graphs_.size()));
@@ -198,7 +199,7 @@ class TrainCommand : public Command {
     }
     const char* const agent_text = agent_.c_str();
     fmt::print(
-        "{}\n{}: {} of {} samples{}. The policy is in {}; `berth place --agent {} --init {} --learn no` "
+        "{}\n{}: {} of {} samples{}. The policy is in {}; `stowplan place --agent {} --init {} --learn no` "
         "applies it.\n",
         table.ToString(), agent, CountText(set_.samples()), CountText(samples_),
         set_.interrupted() ? " (interrupted; --resume goes on)" : "", out_,
@@ -225,4 +226,4 @@ std::unique_ptr<Command> MakeTrainCommand() {
   return std::make_unique<TrainCommand>();
 }
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

@@ -1,4 +1,4 @@
-// berth validate: simulated against measured step times; measures with --record.
+// stowplan validate: simulated against measured step times; measures with --record.
 #include <filesystem>
 
 #include <CLI/CLI.hpp>
@@ -21,7 +21,7 @@
 #include "sim/formats/formats.h"
 #include "sim/formats/outputs.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 constexpr std::int64_t kMostSteps = 10'000'000;
@@ -36,7 +36,7 @@ class ValidateCommand : public Command {
         "goes on where it was stopped");
     app.add_flag(
         "--choose", choose_,
-        "write what `berth-profile graph` measures elsewhere to --out DIR: the one workload's graph, the "
+        "write what `stowplan-profile graph` measures elsewhere to --out DIR: the one workload's graph, the "
         "cluster, placements of all families");
     app.add_option("--cluster", cluster_, "the devices of --choose: a cluster or a cluster file")
         ->option_text("C");
@@ -49,7 +49,7 @@ class ValidateCommand : public Command {
            "here: report.txt, scores.json, rows.csv")
         ->option_text("DIR");
     app.add_option("--workloads", workloads_,
-                   "names from `berth list workloads` or graph files; else small ones")
+                   "names from `stowplan list workloads` or graph files; else small ones")
         ->option_text("W...");
     Whole(app.add_option("--placements", options_.placements, "of each workload"), 2, 100'000)
         ->capture_default_str()
@@ -105,15 +105,15 @@ class ValidateCommand : public Command {
         ->option_text("DIR");
     app.add_option(
            "--cost-model", cost_model_,
-           "what prices ops: a name or a parameter file; else, with --recordings, the berth.cost_model "
+           "what prices ops: a name or a parameter file; else, with --recordings, the stowplan.cost_model "
            "beside each recording")
         ->option_text("M");
     app.add_flag("--force", force_, "write scores into --out whatever it holds");
     JsonFile(app.add_option("--json", json_, "write the scores to this file; - is standard output"))
         ->option_text("FILE");
-    AddExamples(app, {"berth validate --record --out recordings --workloads rnnlm --placements 10",
-                      "berth validate --recordings recordings --json scores.json",
-                      "berth validate --choose --workloads nmt --cluster 'h100(gpus=2)' --out chosen"});
+    AddExamples(app, {"stowplan validate --record --out recordings --workloads rnnlm --placements 10",
+                      "stowplan validate --recordings recordings --json scores.json",
+                      "stowplan validate --choose --workloads nmt --cluster 'h100(gpus=2)' --out chosen"});
   }
 
   void Run() override {
@@ -166,7 +166,7 @@ class ValidateCommand : public Command {
     for (const char* file : {"scores.json", "report.txt", "rows.csv"}) {
       if (!std::filesystem::exists(folder / file)) continue;
       throw InputError(
-          fmt::format("{}: holds {} and no scores of berth validate; give another --out, or --force to "
+          fmt::format("{}: holds {} and no scores of stowplan validate; give another --out, or --force to "
                       "replace what is there.",
                       out_, file));
     }
@@ -229,4 +229,4 @@ std::unique_ptr<Command> MakeValidateCommand() {
   return std::make_unique<ValidateCommand>();
 }
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

@@ -4,7 +4,7 @@
 
 #include "sim/spec.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 
 std::vector<std::string> BriefNames(const std::vector<std::string>& specs) {
   std::vector<Spec> parsed;
@@ -24,4 +24,4 @@ std::vector<std::string> BriefNames(const std::vector<std::string>& specs) {
   return names;
 }
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

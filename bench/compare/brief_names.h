@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-namespace berth::bench {
+namespace stowplan::bench {
 
 // Of canonical specs, all different: the agent's name, with those parameters alone in which agents of one name differ.
 std::vector<std::string> BriefNames(const std::vector<std::string>& specs);
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

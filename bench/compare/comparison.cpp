@@ -10,7 +10,7 @@
 #include "bench/tables/figures.h"
 #include "bench/tables/rendered_table.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 constexpr const char* kNothing = "–";
@@ -149,4 +149,4 @@ std::string ComparisonCurvesHtml(const TableResults& results) {
   return "<section>\n<h2>Best runtime against samples</h2>\n" + CurveFigures(charts) + "</section>\n";
 }
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

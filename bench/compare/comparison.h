@@ -1,4 +1,4 @@
-// What `berth compare` shows: one scenario, a row for each agent with its seeds put together, and the curves.
+// What `stowplan compare` shows: one scenario, a row for each agent with its seeds put together, and the curves.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 #include "bench/report_page.h"
 #include "bench/tables/results.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 
 // `results`: of a table with one block and one row, its columns the agents. Ratios are to the first of them.
 ReportPage MakeComparison(const TableResults& results,
@@ -17,4 +17,4 @@ ReportPage MakeComparison(const TableResults& results,
 // Best so far against samples: the median seed of each agent that samples.
 std::string ComparisonCurvesHtml(const TableResults& results);
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 bool IsWeightGradient(const sim::OpGraph& graph, sim::OpIndex op) {
@@ -39,4 +39,4 @@ std::vector<MemoryParts> MemoryAtPeak(const sim::OpGraph& graph, const sim::Expl
   return by_device;
 }
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

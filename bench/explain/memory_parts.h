@@ -6,7 +6,7 @@
 
 #include "sim/explain.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 
 struct MemoryParts {
   sim::Bytes weights = 0;      // of variables: as many bytes as they give out
@@ -22,4 +22,4 @@ struct MemoryParts {
 // By device.
 std::vector<MemoryParts> MemoryAtPeak(const sim::OpGraph& graph, const sim::Explanation& why);
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

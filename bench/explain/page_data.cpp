@@ -15,7 +15,7 @@
 #include "sim/formats/json_text.h"
 #include "sim/lanes.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 constexpr double kTicks = 4e6;
@@ -392,4 +392,4 @@ std::string PageData(const Study& study) {
   return DataPrinter(study).Print();
 }
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

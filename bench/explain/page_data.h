@@ -20,7 +20,7 @@
 
 #include "bench/explain/study.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 
 // Beyond so many ops, or twice as many transfers, lanes are cut into slices of time and small scopes are not opened.
 inline constexpr std::size_t kMostDrawnOps = 20'000;
@@ -29,4 +29,4 @@ inline constexpr std::size_t kTimeBins = 1'500;
 bool IsBinned(const Study& study);
 std::string PageData(const Study& study);
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-namespace berth::bench {
+namespace stowplan::bench {
 
 PathShares ShareOut(const sim::Problem& problem, const sim::Placement& placement, const sim::Outcome& outcome,
                     const sim::Explanation& why) {
@@ -63,4 +63,4 @@ Bottleneck FindBottleneck(const PathShares& path) {
   return most;
 }
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

@@ -7,7 +7,7 @@
 
 #include "sim/explain.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 
 struct PathShares {
   struct Route {
@@ -38,4 +38,4 @@ struct Bottleneck {
 };
 Bottleneck FindBottleneck(const PathShares& path);
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

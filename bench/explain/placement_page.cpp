@@ -12,7 +12,7 @@
 #include "bench/explain/report.h"
 #include "bench/html.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 constexpr std::size_t kColours = 10;  // --d0 to --d9 of placement.css
@@ -360,4 +360,4 @@ std::string PlacementPage(const Study& study, const Search& search,
   return PagePrinter(study, search, facts).Print();
 }
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

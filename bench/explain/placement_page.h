@@ -8,7 +8,7 @@
 #include "agents/evaluator.h"
 #include "bench/explain/study.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 
 // How a placement was found; `sentence` is empty for one that was given.
 struct Search {
@@ -21,4 +21,4 @@ struct Search {
 std::string PlacementPage(const Study& study, const Search& search,
                           const std::vector<std::pair<std::string, std::string>>& facts);
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

@@ -10,7 +10,7 @@
 #include "bench/explain/path_shares.h"
 #include "sim/explain.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 constexpr int kReportBarWidth = 20, kDeviceBarWidth = 8;  // two bars of a device stand in a line
@@ -156,4 +156,4 @@ std::string PrintReport(const sim::Outcome& outcome, const sim::Problem& problem
   return text;
 }
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

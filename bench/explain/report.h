@@ -8,7 +8,7 @@
 #include "sim/outcome.h"
 #include "sim/simulator.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 
 // Needs RunOptions::Record::kTimeline.
 std::string PrintReport(const sim::Outcome& outcome, const sim::Problem& problem,
@@ -24,4 +24,4 @@ std::string VerdictText(const sim::Outcome& outcome, const sim::Problem& problem
 // "prices: 12.0 % of the time measured, …": how well they are founded, by shares of the time of all ops where they run.
 std::string PricesText(const sim::Problem& problem, const sim::Placement& placement);
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

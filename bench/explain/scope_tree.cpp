@@ -6,7 +6,7 @@
 #include <string_view>
 #include <utility>
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 constexpr std::size_t kGroup = 40;  // children of a made-up group
@@ -178,4 +178,4 @@ std::vector<std::int32_t> DepthOfOps(const sim::OpGraph& graph) {
   return depth;
 }
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

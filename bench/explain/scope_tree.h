@@ -8,7 +8,7 @@
 
 #include "sim/op_graph.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 
 struct ScopeNode {
   std::string
@@ -35,4 +35,4 @@ ScopeTree MakeScopeTree(const sim::OpGraph& graph, std::size_t most_nodes);
 // By op: edges on the longest chain that leads to it.
 std::vector<std::int32_t> DepthOfOps(const sim::OpGraph& graph);
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

@@ -7,7 +7,7 @@
 
 #include "sim/spec.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 constexpr std::size_t kTopRoutes = 8;
@@ -125,4 +125,4 @@ std::string WithoutEffect(const Study& study) {
   return names.empty() ? "" : "Without effect (less than 0.1 %): " + JoinNames(names) + ".";
 }
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

@@ -1,5 +1,5 @@
-// Everything that can be said about one run of one placement: what `berth explain` and the pages of `berth simulate` and
-// `berth place` show.
+// Everything that can be said about one run of one placement: what `stowplan explain` and the pages of `stowplan simulate` and
+// `stowplan place` show.
 #pragma once
 
 #include <optional>
@@ -11,7 +11,7 @@
 #include "sim/explain.h"
 #include "sim/what_if.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 
 struct Study {
   const sim::Problem& problem;
@@ -58,7 +58,7 @@ std::vector<std::pair<std::string, sim::Picos>> PathParts(const Study& study);
 
 // For a screen of 80 columns.
 std::string PrintStudy(const Study& study);
-// berth.explanation (docs/formats.md).
+// stowplan.explanation (docs/formats.md).
 std::string StudyJson(const Study& study);
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

@@ -3,7 +3,7 @@
 #include "bench/explain/memory_parts.h"
 #include "bench/explain/study.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -107,7 +107,7 @@ std::string StudyJson(const Study& study) {
   const sim::Problem& problem = study.problem;
   Json runtime = nullptr;
   if (study.outcome.feasible()) runtime = Us(study.outcome.runtime);
-  const Json json = {{"format", "berth.explanation"},
+  const Json json = {{"format", "stowplan.explanation"},
                      {"version", 1},
                      {"graph", problem.graph().name},
                      {"cluster", problem.cluster().name},
@@ -132,4 +132,4 @@ std::string StudyJson(const Study& study) {
   return json.dump(1) + "\n";
 }
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

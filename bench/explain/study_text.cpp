@@ -7,7 +7,7 @@
 #include "bench/explain/report.h"
 #include "bench/explain/study.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 constexpr std::size_t kTopTypes = 8;
@@ -113,4 +113,4 @@ std::string PrintStudy(const Study& study) {
          BoundText(study);
 }
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

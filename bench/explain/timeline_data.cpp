@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 // Where slice `bin` of `bins` begins.
@@ -85,4 +85,4 @@ std::vector<std::vector<MemorySample>> MemoryCurves(const sim::Outcome& outcome,
   });
 }
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

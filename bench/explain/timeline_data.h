@@ -7,7 +7,7 @@
 #include "sim/lanes.h"
 #include "sim/outcome.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 
 // A lane in equally long slices of the run.
 struct BinnedLane {
@@ -25,4 +25,4 @@ struct MemorySample {
 // be more than `most_samples` of them. The largest sample of a device is its peak.
 std::vector<std::vector<MemorySample>> MemoryCurves(const sim::Outcome& outcome, std::size_t most_samples);
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

@@ -1,5 +1,5 @@
 #include "bench/command.h"
 
 int main(int argc, char** argv) {
-  return berth::bench::RunProgram(argc, argv);
+  return stowplan::bench::RunProgram(argc, argv);
 }

@@ -8,7 +8,7 @@
 #include "bench/console.h"
 #include "sim/modules.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 struct Entry {
@@ -92,4 +92,4 @@ std::vector<std::string> ModulesByDevice(const sim::Problem& problem, const sim:
   return Lister(problem, placement).Words(most_words);
 }
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

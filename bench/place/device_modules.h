@@ -6,7 +6,7 @@
 
 #include "sim/simulator.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 
 // By device: "embedding, layer0 to layer15, layer16*". A star: in part, other devices have the rest. Modules are those that
 // `--grouper module` takes; neighbours whose names differ in a closing number are drawn together. At most `most_words`
@@ -14,4 +14,4 @@ namespace berth::bench {
 std::vector<std::string> ModulesByDevice(const sim::Problem& problem, const sim::Placement& placement,
                                          std::size_t most_words);
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

@@ -11,7 +11,7 @@
 #include "bench/console.h"
 #include "sim/spec.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 constexpr double kPrecision = 0.05;
@@ -154,4 +154,4 @@ std::string MemoryNeedText(const MemoryNeed& need, const sim::Cluster& cluster) 
   return text;
 }
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

@@ -12,7 +12,7 @@
 #include "agents/evaluator.h"
 #include "agents/task.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 
 struct MemoryNeed {
   std::vector<sim::DeviceIndex>
@@ -60,4 +60,4 @@ MemoryNeed FindMemoryNeed(const agents::Task& task, Leanest seen, std::int64_t s
 // Sentences: how many bytes are missing where, and what would be enough.
 std::string MemoryNeedText(const MemoryNeed& need, const sim::Cluster& cluster);
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

@@ -9,7 +9,7 @@
 #include "bench/explain/report.h"
 #include "bench/place/device_modules.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 constexpr std::size_t kMostModules = 12;
@@ -105,4 +105,4 @@ std::string PrintPlaceReport(const Study& study) {
          Wrapped(PricesText(study.problem, study.placement), 0, kLineWidth);
 }
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

@@ -1,4 +1,4 @@
-// What `berth place` prints on a screen of 80 columns: whether the graph fits, where its modules run, how long a step takes,
+// What `stowplan place` prints on a screen of 80 columns: whether the graph fits, where its modules run, how long a step takes,
 // what bounds it, and what fills the memory.
 #pragma once
 
@@ -6,8 +6,8 @@
 
 #include "bench/explain/study.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 
 std::string PrintPlaceReport(const Study& study);
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Measured ops of NeuSight (sitar-lab/NeuSight@6945927, MIT) as tables that `berth calibrate` reads.
+"""Measured ops of NeuSight (sitar-lab/NeuSight@6945927, MIT) as tables that `stowplan calibrate` reads.
 
     python3 bench/rows/neusight.py ops FOLDER OUT        # FOLDER/{P4,P100,T4,A100-PCIE-40GB}.csv or .csv.zst
     python3 bench/rows/neusight.py graph OPGRAPH.csv LAYERS OUT.json
-    python3 bench/rows/neusight.py models FOLDER BERTH OUT    # of the repository's figures: opgraph/, models/
+    python3 bench/rows/neusight.py models FOLDER STOWPLAN OUT    # of the repository's figures: opgraph/, models/
 
 `ops` writes OUT/KIND.csv, one for each GPU; `graph` writes the operators of a traced model, its layer repeated, as a
-chain in a berth.graph, to be priced and simulated. `models` simulates every measured model, pipelines, data- and tensor-parallel
+chain in a stowplan.graph, to be priced and simulated. `models` simulates every measured model, pipelines, data- and tensor-parallel
 steps on four GPUs, and writes OUT/models.csv, each as a ratio to the measured time (simulated, by the structural model, the plain sum of the
 measured operators, what the peers predicted), and OUT/order.csv: Kendall's tau of each predictor over what was measured.
 """
@@ -190,7 +190,7 @@ def convert_graph(path, layers, out, stages=1, ranks=1):
                         continue
                     for chain in chains:
                         chain.operator(kind, shape, whole_inputs(row))
-    out.write_text(json.dumps({"format": "berth.graph", "version": 1, "name": path.stem, "ops": ops}))
+    out.write_text(json.dumps({"format": "stowplan.graph", "version": 1, "name": path.stem, "ops": ops}))
 
 
 def hidden_shape(rows):
@@ -219,15 +219,15 @@ def sum_of_operators(path, layers):
     return sum(float(row["latency"] or 0) * (layers if many else 1) for row, many in zip(rows, repeated(rows)))
 
 
-def simulate(berth, graph, cluster, cost_model=(), placement="single_gpu"):
-    command = [berth, "simulate", "--graph", graph, "--cluster", cluster, "--placement", placement, "--json", "-"]
+def simulate(stowplan, graph, cluster, cost_model=(), placement="single_gpu"):
+    command = [stowplan, "simulate", "--graph", graph, "--cluster", cluster, "--placement", placement, "--json", "-"]
     text = subprocess.run([*command, *cost_model], check=True, capture_output=True, text=True).stdout
     return json.loads(text)["runtime_us"] / 1e3
 
 
 def cluster_text(gpu, count):
     """GPUs of one box, each with its own NVLink to every other."""
-    text = "format: berth.cluster\nversion: 1\ndevices:\n"
+    text = "format: stowplan.cluster\nversion: 1\ndevices:\n"
     for i in range(count):
         text += f"  - {{name: gpu{i}, kind: {BOARDS[gpu]}, memory: 500TiB}}\n"
     text += "links:\n" if count > 1 else ""
@@ -237,7 +237,7 @@ def cluster_text(gpu, count):
     return text
 
 
-def simulated_ms(berth, folder, gpu, model):
+def simulated_ms(stowplan, folder, gpu, model):
     """By prices of real GPUs, and by the structural model."""
     stages, ranks = (4 if "-pp4" in model else 1), (4 if model.endswith(("-dp4", "-tp4")) else 1)
     with tempfile.TemporaryDirectory() as scratch:
@@ -245,12 +245,12 @@ def simulated_ms(berth, folder, gpu, model):
         convert_graph(folder / f"opgraph/{model}.csv", layers_of(model), graph, stages, ranks)
         if ranks > 1:  # a placement names the ops of the rings
             rings = graph.with_name("rings.json")
-            subprocess.run([berth, "graph", "convert", graph, "--out", rings], check=True, capture_output=True)
+            subprocess.run([stowplan, "graph", "convert", graph, "--out", rings], check=True, capture_output=True)
             graph = rings
         devices = {op["name"]: op["colocate"] for op in json.loads(graph.read_text())["ops"]}
         cluster.write_text(cluster_text(gpu, stages * ranks))
-        placement.write_text(json.dumps({"format": "berth.placement", "version": 1, "graph": model, "placement": devices}))
-        return [simulate(berth, graph, cluster, model_of, placement) for model_of in ((), ("--cost-model", "analytic"))]
+        placement.write_text(json.dumps({"format": "stowplan.placement", "version": 1, "graph": model, "placement": devices}))
+        return [simulate(stowplan, graph, cluster, model_of, placement) for model_of in ((), ("--cost-model", "analytic"))]
 
 
 def tau(pairs):
@@ -283,14 +283,14 @@ def orders(cases):
             yield f"{name}, less than {CLOSE} times apart", close
 
 
-def convert_models(folder, berth, out):
+def convert_models(folder, stowplan, out):
     out.mkdir(parents=True, exist_ok=True)
     predictors = ["simulated", "structural", "operators", *(peer[:-3] for peer in PREDICTED)]
     cases = []
     for case in csv.DictReader((folder / "models/predictions.csv").open()):
         gpu, model = case["gpu"], case["model"]
         operators = sum_of_operators(folder / f"models/{gpu}/{model}.csv", layers_of(model))
-        times = [*simulated_ms(berth, folder, gpu, model), operators, *(case[peer] for peer in PREDICTED)]
+        times = [*simulated_ms(stowplan, folder, gpu, model), operators, *(case[peer] for peer in PREDICTED)]
         cases.append({"gpu": gpu, "in_fit": "yes" if gpu in KINDS else "no", "model": model,
                       "measured": float(case["measured_ms"]),
                       **{name: float(time) if time != "" else None for name, time in zip(predictors, times)}})

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Where the device's time of recorded steps is (facebookresearch/HolisticTraceAnalysis@f4d0062, MIT, and any others).
 
-    python3 bench/rows/traces.py FOLDER build/release/bench/berth results/gpu   # FOLDER/*.json.gz, traces of torch.profiler
+    python3 bench/rows/traces.py FOLDER build/release/bench/stowplan results/gpu   # FOLDER/*.json.gz, traces of torch.profiler
 
-Writes OUT/traces.csv: of each trace the shares that `berth calibrate --steps` prints, in percent of the device's time, or
+Writes OUT/traces.csv: of each trace the shares that `stowplan calibrate --steps` prints, in percent of the device's time, or
 why it refuses the file.
 """
 import csv
@@ -15,21 +15,21 @@ from pathlib import Path
 SHARE = re.compile(r" *([0-9.]+) %  ((?:not )?told: .*)")
 
 
-def account(berth, path):
+def account(stowplan, path):
     """[(share or "", what)]"""
-    done = subprocess.run([berth, "calibrate", "--steps", path.name], cwd=path.parent, capture_output=True, text=True, check=False)
+    done = subprocess.run([stowplan, "calibrate", "--steps", path.name], cwd=path.parent, capture_output=True, text=True, check=False)
     if done.returncode == 2:
-        return [("", "refused: " + done.stderr.strip().removeprefix(f"berth: {path.name}: ").removeprefix("refused: "))]
+        return [("", "refused: " + done.stderr.strip().removeprefix(f"stowplan: {path.name}: ").removeprefix("refused: "))]
     done.check_returncode()
     return [found.groups() for found in map(SHARE.fullmatch, done.stdout.splitlines()) if found]
 
 
-def main(folder, berth, out):
+def main(folder, stowplan, out):
     with open(Path(out) / "traces.csv", "w", encoding="utf-8", newline="") as file:
         rows = csv.writer(file, lineterminator="\n")
         rows.writerow(["trace", "percent", "what"])
         for path in sorted(Path(folder).glob("*.json.gz")):
-            for share, what in account(Path(berth).resolve(), path):
+            for share, what in account(Path(stowplan).resolve(), path):
                 rows.writerow([path.name.removesuffix(".json.gz"), share, what])
 
 

@@ -21,7 +21,7 @@
 #include "bench/speed/child_process.h"
 #include "sim/error.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 // Runs so many placements of a case, from the first of them on.
@@ -121,4 +121,4 @@ void RegisterBatchBenchmarks() {
   }
 }
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

@@ -1,6 +1,6 @@
-// berth_benchmarks: the hot paths, each beside its goal. The options are Google Benchmark's:
+// stowplan_benchmarks: the hot paths, each beside its goal. The options are Google Benchmark's:
 //
-//   berth_benchmarks --benchmark_filter='engine/native/fifo' --benchmark_repetitions=5
+//   stowplan_benchmarks --benchmark_filter='engine/native/fifo' --benchmark_repetitions=5
 //
 // bench/speed/README.md says how the committed figures are made.
 #include "bench/speed/benchmarks.h"
@@ -10,7 +10,7 @@
 
 #include "bench/provenance.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 
 void CountOps(benchmark::State& state, std::int64_t ops_each) {
   state.counters["ops/s"] =
@@ -23,11 +23,11 @@ void DescribeProblem(benchmark::State& state, const sim::Problem& problem) {
   state.counters["devices"] = static_cast<double>(problem.cluster().size());
 }
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench
 
 int main(int argc, char** argv) {
-  using namespace berth::bench;
-  RememberCommandLine(argc, argv, "berth_benchmarks");
+  using namespace stowplan::bench;
+  RememberCommandLine(argc, argv, "stowplan_benchmarks");
   benchmark::Initialize(&argc, argv);
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
   try {
@@ -44,7 +44,7 @@ int main(int argc, char** argv) {
     RegisterScalingBenchmarks();
     benchmark::RunSpecifiedBenchmarks();
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "berth_benchmarks: %s\n", error.what());
+    std::fprintf(stderr, "stowplan_benchmarks: %s\n", error.what());
     return 1;
   }
   return 0;

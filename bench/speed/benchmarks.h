@@ -1,4 +1,4 @@
-// What the files of berth_benchmarks share: how a benchmark says what it did and what is wanted of it. Each
+// What the files of stowplan_benchmarks share: how a benchmark says what it did and what is wanted of it. Each
 // row has the counters
 //
 //   ops, edges, devices   of the problem
@@ -13,7 +13,7 @@
 
 #include "bench/speed/speed_case.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 
 using Clock = std::chrono::steady_clock;
 inline double SecondsSince(Clock::time_point start) {
@@ -32,4 +32,4 @@ void RegisterLoadBenchmarks();     // from a file's text to a problem that can b
 void RegisterEvaluatorBenchmarks();
 void RegisterSearchBenchmarks();  // samples of searches against those of random search
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

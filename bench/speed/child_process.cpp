@@ -11,7 +11,7 @@
 
 #include "sim/error.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 void Close(int& end) {
@@ -101,4 +101,4 @@ std::vector<double> RunInChild(const std::function<std::vector<double>()>& work)
   return numbers;
 }
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

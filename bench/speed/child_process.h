@@ -6,7 +6,7 @@
 #include <functional>
 #include <vector>
 
-namespace berth::bench {
+namespace stowplan::bench {
 
 // Numbers from one process to another. Both ends close themselves; a process closes the end it has no use for, else readers
 // wait for ever.
@@ -35,4 +35,4 @@ void WaitForChildren();
 // why on standard error.
 std::vector<double> RunInChild(const std::function<std::vector<double>()>& work);
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

@@ -1,8 +1,8 @@
-// berth_compare: berth beside other simulators, on the same graphs and placements, in one run.
+// stowplan_compare: stowplan beside other simulators, on the same graphs and placements, in one run.
 //
-//   berth_compare                           SimGrid, 1 000 and 5 000 ops
-//   berth_compare --published CHECKOUT        the simulator published with Placeto too
-//   berth_compare --json FILE               what bench/speed/report reads
+//   stowplan_compare                           SimGrid, 1 000 and 5 000 ops
+//   stowplan_compare --published CHECKOUT        the simulator published with Placeto too
+//   stowplan_compare --json FILE               what bench/speed/report reads
 //
 // Theirs is the median over the placements, ours over many different ones: one that is repeated is learned by heart by the branch
 // predictor.
@@ -25,7 +25,7 @@
 #include "sim/error.h"
 #include "sim/formats/formats.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 struct Options {
@@ -143,7 +143,7 @@ void CompareWithPublished(const Options& options, int ops, std::vector<Row>& row
 }
 
 std::string PrintTable(const std::vector<Row>& rows) {
-  TextTable table("llrrrrrr", {"compared with", "berth's rules", "ops", "edges", "theirs", "ours", "times",
+  TextTable table("llrrrrrr", {"compared with", "stowplan's rules", "ops", "edges", "theirs", "ours", "times",
                                "runtimes differ by"});
   for (const Row& row : rows) {
     const double ours = row.our_seconds, theirs = Median(row.their_seconds);
@@ -189,12 +189,12 @@ void Compare(const Options& options) {
 }
 
 }  // namespace
-}  // namespace berth::bench
+}  // namespace stowplan::bench
 
 int main(int argc, char** argv) {
-  using namespace berth;
+  using namespace stowplan;
   bench::Options options;
-  CLI::App app("berth beside other simulators, on the same graphs and placements", "berth_compare");
+  CLI::App app("stowplan beside other simulators, on the same graphs and placements", "stowplan_compare");
   app.add_option("--ops", options.ops, "sizes of random_dag")
       ->check(CLI::Range(1, 1'000'000))
       ->capture_default_str();
@@ -204,17 +204,17 @@ int main(int argc, char** argv) {
   app.add_option("--published", options.published,
                  "a checkout of Placeto's repository, whose simulator runs too");
   app.add_option("--json", options.json, "write JSON to this file; - is standard output");
-  bench::RememberCommandLine(argc, argv, "berth_compare");
+  bench::RememberCommandLine(argc, argv, "stowplan_compare");
   try {
     app.parse(argc, argv);
     bench::Compare(options);
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : 2;
   } catch (const InputError& error) {
-    std::fprintf(stderr, "berth_compare: %s\n", error.what());
+    std::fprintf(stderr, "stowplan_compare: %s\n", error.what());
     return 2;
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "berth_compare: %s\n", error.what());
+    std::fprintf(stderr, "stowplan_compare: %s\n", error.what());
     return 1;
   }
   return 0;

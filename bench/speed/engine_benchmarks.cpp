@@ -9,7 +9,7 @@
 
 #include "bench/speed/benchmarks.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 struct Rules {
@@ -118,4 +118,4 @@ void RegisterScalingBenchmarks() {
   }
 }
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

@@ -6,7 +6,7 @@
 #include "bench/speed/benchmarks.h"
 #include "sim/formats/formats.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 const SpeedCase kRandom10k{"random_dag(ops=10000)", "k80(gpus=3)", "native", "fifo"};
@@ -71,4 +71,4 @@ void RegisterEvaluatorBenchmarks() {
   Register("evaluator/native/fifo/ops:10000", Evaluate, kRandom10k);
 }
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

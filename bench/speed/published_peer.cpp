@@ -11,10 +11,10 @@
 #include "sim/error.h"
 #include "sim/formats/formats.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
-constexpr const char* kDriver = BERTH_SOURCE_DIR "/bench/speed/published_peer.py";
+constexpr const char* kDriver = STOWPLAN_SOURCE_DIR "/bench/speed/published_peer.py";
 
 nlohmann::ordered_json DescribeCase(const sim::Problem& problem,
                                     const std::vector<sim::Placement>& placements) {
@@ -41,7 +41,7 @@ nlohmann::ordered_json DescribeCase(const sim::Problem& problem,
 class CaseFile {
  public:
   explicit CaseFile(const nlohmann::ordered_json& json)
-      : path_(std::filesystem::temp_directory_path() / fmt::format("berth-compare-{}.json", getpid())) {
+      : path_(std::filesystem::temp_directory_path() / fmt::format("stowplan-compare-{}.json", getpid())) {
     formats::WriteFile(path_.string(), json.dump());
   }
   ~CaseFile() {
@@ -90,4 +90,4 @@ std::vector<PublishedRun> RunPublishedSimulator(const std::string& checkout, con
   return runs;
 }
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

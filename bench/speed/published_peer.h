@@ -7,7 +7,7 @@
 #include "sim/placement.h"
 #include "sim/simulator.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 
 struct PublishedRun {
   double seconds = 0;  // with peak memory
@@ -19,4 +19,4 @@ struct PublishedRun {
 std::vector<PublishedRun> RunPublishedSimulator(const std::string& checkout, const sim::Problem& problem,
                                                 const std::vector<sim::Placement>& placements);
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

@@ -15,7 +15,7 @@
 #include "bench/report_page.h"
 #include "sim/error.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 // Sorts "ops:100" before "ops:1000": text and the number behind it, in turn.
@@ -152,7 +152,7 @@ std::string PrintSearches(const std::vector<SpeedRow>& rows) {
 
 std::string PrintPeers(const std::vector<PeerRow>& peers) {
   std::string text = MarkdownHead(
-      {"compared with", "berth's rules", "ops", "edges", "theirs", "ours", "times", "runtimes differ by"});
+      {"compared with", "stowplan's rules", "ops", "edges", "theirs", "ours", "times", "runtimes differ by"});
   for (const PeerRow& row : peers) {
     text += MarkdownLine({row.peer, row.ours, CountText(static_cast<std::int64_t>(row.ops)),
                           CountText(static_cast<std::int64_t>(row.edges)),
@@ -205,7 +205,7 @@ std::string PlotAxis(const std::vector<SpeedRow>& rows, const Axis& axis) {
 }  // namespace
 
 void AddBenchmarks(SpeedResults& results, std::string_view json, const std::string& source) {
-  ReadJson(json, source, "berth_benchmarks", [&](const Json& document) {
+  ReadJson(json, source, "stowplan_benchmarks", [&](const Json& document) {
     for (const char* name : {"command", "revision", "machine", "date"}) {
       const std::pair<std::string, std::string> fact(name, document.at("context").at(name));
       if (std::find(results.facts.begin(), results.facts.end(), fact) == results.facts.end())
@@ -227,7 +227,7 @@ void AddBenchmarks(SpeedResults& results, std::string_view json, const std::stri
 }
 
 void AddComparison(SpeedResults& results, std::string_view json, const std::string& source) {
-  ReadJson(json, source, "berth_compare", [&](const Json& document) {
+  ReadJson(json, source, "stowplan_compare", [&](const Json& document) {
     results.facts.emplace_back("command of the comparison", document.at("command"));
     results.facts.emplace_back("revision of the comparison",
                                document.at("revision").get<std::string>() +
@@ -259,7 +259,7 @@ std::string PrintSpeedCsv(const SpeedResults& results) {
 
 std::string PrintSpeedMarkdown(const SpeedResults& results) {
   std::string text =
-      "# Speed\n\nPrinted by `berth_speed_report`; bench/speed/README.md says how to measure again.\n\n";
+      "# Speed\n\nPrinted by `stowplan_speed_report`; bench/speed/README.md says how to measure again.\n\n";
   for (const auto& [what, value] : results.facts) text += fmt::format("- {}: `{}`\n", what, value);
   text +=
       "\nMedians of the repetitions; `spread` is their coefficient of variation. All rows are in "
@@ -293,4 +293,4 @@ std::string PrintScalingHtml(const SpeedResults& results) {
                          figures + "</div>\n");
 }
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

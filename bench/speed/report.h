@@ -1,4 +1,4 @@
-// The page of results/speed: what berth_benchmarks and berth_compare measured, beside the goals, and the cost of an evaluation
+// The page of results/speed: what stowplan_benchmarks and stowplan_compare measured, beside the goals, and the cost of an evaluation
 // against ops, edges and devices.
 #pragma once
 
@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-namespace berth::bench {
+namespace stowplan::bench {
 
 // Of one benchmark: the median where it was repeated.
 struct SpeedRow {
@@ -37,7 +37,7 @@ struct SpeedResults {
   std::vector<PeerRow> peers;
 };
 
-// Adds what a file of `berth_benchmarks --benchmark_out=FILE` or `berth_compare --json FILE` says. Throws InputError where it is
+// Adds what a file of `stowplan_benchmarks --benchmark_out=FILE` or `stowplan_compare --json FILE` says. Throws InputError where it is
 // neither.
 void AddBenchmarks(SpeedResults& results, std::string_view json, const std::string& source);
 void AddComparison(SpeedResults& results, std::string_view json, const std::string& source);
@@ -46,4 +46,4 @@ std::string PrintSpeedCsv(const SpeedResults& results);
 std::string PrintSpeedMarkdown(const SpeedResults& results);
 std::string PrintScalingHtml(const SpeedResults& results);
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

@@ -1,4 +1,4 @@
-// berth_speed_report: writes README.md, rows.csv and scaling.html from what berth_benchmarks and berth_compare measured.
+// stowplan_speed_report: writes README.md, rows.csv and scaling.html from what stowplan_benchmarks and stowplan_compare measured.
 #include <cstdio>
 #include <string>
 #include <vector>
@@ -10,12 +10,12 @@
 #include "sim/formats/formats.h"
 
 int main(int argc, char** argv) {
-  using namespace berth;
+  using namespace stowplan;
   std::vector<std::string> benchmarks;
   std::string comparison, folder;
-  CLI::App app("the report of results/speed", "berth_speed_report");
-  app.add_option("--benchmarks", benchmarks, "files of berth_benchmarks --benchmark_out=FILE")->required();
-  app.add_option("--compare", comparison, "a file of berth_compare --json FILE");
+  CLI::App app("the report of results/speed", "stowplan_speed_report");
+  app.add_option("--benchmarks", benchmarks, "files of stowplan_benchmarks --benchmark_out=FILE")->required();
+  app.add_option("--compare", comparison, "a file of stowplan_compare --json FILE");
   app.add_option("--out", folder, "the folder that is written to")->required()->check(CLI::ExistingDirectory);
   try {
     app.parse(argc, argv);
@@ -28,7 +28,7 @@ int main(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : 2;
   } catch (const InputError& error) {
-    std::fprintf(stderr, "berth_speed_report: %s\n", error.what());
+    std::fprintf(stderr, "stowplan_speed_report: %s\n", error.what());
     return 2;
   }
   return 0;

@@ -8,7 +8,7 @@
 
 #include "bench/speed/benchmarks.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 void ScreenAndSimulate(benchmark::State& state, const SpeedCase& from) {
@@ -49,4 +49,4 @@ void RegisterScreenBenchmarks() {
   }
 }
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

@@ -1,4 +1,4 @@
-// berth_screen_ranks: how well screens order placements, on rows of the tables, as Markdown. Of each row random placements,
+// stowplan_screen_ranks: how well screens order placements, on rows of the tables, as Markdown. Of each row random placements,
 // and neighbours of the best that local search finds in 400 samples, as a search asks about; runtimes alone.
 #include <algorithm>
 #include <cmath>
@@ -20,7 +20,7 @@
 #include "bench/tables/testbed.h"
 #include "sim/error.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 constexpr int kPlacements = 200;
@@ -140,10 +140,10 @@ void PrintRow(const std::string& table_name, const std::string& block_key, const
 }
 
 }  // namespace
-}  // namespace berth::bench
+}  // namespace stowplan::bench
 
 int main() {
-  using berth::bench::PrintRow;
+  using stowplan::bench::PrintRow;
   try {
     fmt::print(
         "| table, rules, row | tau | rho | recall | equal | tau | rho | recall | equal |\n"
@@ -157,8 +157,8 @@ int main() {
     PrintRow("hierarchical", "process", "nmt_4");
     PrintRow("hierarchical", "blocking", "rnnlm");
     PrintRow("placeto", "published", "inception_v3_4");
-  } catch (const berth::InputError& error) {
-    std::fprintf(stderr, "berth_screen_ranks: %s\n", error.what());
+  } catch (const stowplan::InputError& error) {
+    std::fprintf(stderr, "stowplan_screen_ranks: %s\n", error.what());
     return 2;
   }
   return 0;

@@ -13,7 +13,7 @@
 #include "agents/task.h"
 #include "bench/speed/benchmarks.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 constexpr std::int64_t kSamples = 300;
@@ -59,4 +59,4 @@ void RegisterSearchBenchmarks() {
   }
 }
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

@@ -12,7 +12,7 @@
 
 #include "bench/speed/child_process.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 namespace s4u = simgrid::s4u;
@@ -194,4 +194,4 @@ sim::Cluster WithoutHostLimits(sim::Cluster cluster) {
   return cluster;
 }
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

@@ -1,4 +1,4 @@
-// SimGrid beside berth: the same graph, machine and placement as S4U activities without actors. A host for each device, which
+// SimGrid beside stowplan: the same graph, machine and placement as S4U activities without actors. A host for each device, which
 // runs its ops one after another in a given order; two links for each link of full duplex, one for a half; a communication
 // for each (producer, output, destination), and one of no bytes for a dependency without data. Network model CM02 without
 // cross traffic and without TCP's window.
@@ -15,7 +15,7 @@
 #include "sim/placement.h"
 #include "sim/simulator.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 
 struct SimGridRun {
   double run_seconds = 0;  // of the wall clock
@@ -41,4 +41,4 @@ std::vector<sim::OpIndex> StartOrder(const sim::OpGraph& graph, const sim::Outco
 // The part of a cluster that both have: no dispatch, fair sharing, and devices that are CPUs, since those need no copy engines.
 sim::Cluster WithoutHostLimits(sim::Cluster cluster);
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

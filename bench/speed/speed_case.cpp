@@ -10,7 +10,7 @@
 #include "bench/random_placements.h"
 #include "cost_models/cost_models.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 constexpr std::string_view kStar = "star-";
@@ -85,4 +85,4 @@ const LoadedCase& Load(const SpeedCase& from) {
   return *place;
 }
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

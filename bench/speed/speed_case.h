@@ -9,7 +9,7 @@
 #include "sim/placement.h"
 #include "sim/screen.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 
 struct SpeedCase {
   std::string graph;    // as `--graph` takes it
@@ -37,4 +37,4 @@ std::vector<std::vector<sim::DeviceIndex>> DevicesOf(const LoadedCase& one);
 // Not to be called by two threads at a time.
 const LoadedCase& Load(const SpeedCase& from);
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

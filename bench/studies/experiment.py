@@ -1,4 +1,4 @@
-"""What the experiments have in common whose page is made from a plan: `SCRIPT PLAN OUT [--berth PATH]`."""
+"""What the experiments have in common whose page is made from a plan: `SCRIPT PLAN OUT [--stowplan PATH]`."""
 
 import argparse
 import json
@@ -8,7 +8,7 @@ import subprocess
 import sys
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
-BERTH = os.path.join(ROOT, "build", "release", "bench", "berth")
+STOWPLAN = os.path.join(ROOT, "build", "release", "bench", "stowplan")
 
 
 class Experiment:
@@ -19,9 +19,9 @@ class Experiment:
         parser = argparse.ArgumentParser(description=doc.split("\n")[0])
         parser.add_argument("plan")
         parser.add_argument("out")
-        parser.add_argument("--berth", default=BERTH)
+        parser.add_argument("--stowplan", default=STOWPLAN)
         options = parser.parse_args()
-        self.plan_path, self.out_path, self.program = (os.path.abspath(path) for path in (options.plan, options.out, options.berth))
+        self.plan_path, self.out_path, self.program = (os.path.abspath(path) for path in (options.plan, options.out, options.stowplan))
         try:
             with open(self.plan_path, encoding="utf-8") as file:
                 self.plan = json.load(file)
@@ -29,7 +29,7 @@ class Experiment:
             parser.error(f"{options.plan}: {problem}; wanted a plan, a JSON object as in bench/studies/*.json")
         self.made = set()
 
-    def berth(self, *options):
+    def stowplan(self, *options):
         """Runs the program in the root of the project; ends the script where it fails."""
         call = [self.program, *options]
         done = subprocess.run(call, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False)

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """How much of the reward of a random placement single units and pairs of neighbours explain.
 
-    explained.py PLAN OUT [--berth PATH]
+    explained.py PLAN OUT [--stowplan PATH]
 
 PLAN is a JSON object:
     samples    random placements of each scenario, seed 1
-    place      options of `berth place` for all, as one string
-    scenarios  name: options of `berth place` that say what is placed
+    place      options of `stowplan place` for all, as one string
+    scenarios  name: options of `stowplan place` that say what is placed
 
 The reward is the learners': -sqrt(runtime / reference), and what does not fit loses 1 and the excess (docs/protocol.md#tuned). Of its variance, what part lies
 between the devices of one unit, and between two units that exchange data being on one device or on two, without what chance alone would show
@@ -43,7 +43,7 @@ def devices_of(kept):
 def draw(experiment, options, samples):
     """Summary, rows of samples.csv, pairs of units that exchange data."""
     with tempfile.TemporaryDirectory() as folder:
-        experiment.berth("place", "--agent", "random", *shlex.split(options), "--samples", str(samples), "--seed", "1", "--out", folder, "--log-samples")
+        experiment.stowplan("place", "--agent", "random", *shlex.split(options), "--samples", str(samples), "--seed", "1", "--out", folder, "--log-samples")
         with open(os.path.join(folder, "run.json"), encoding="utf-8") as file:
             summary = json.load(file)
         with open(os.path.join(folder, "samples.csv"), newline="", encoding="utf-8") as lines:

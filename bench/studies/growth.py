@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Which price of a machine makes steps grow with depth, batch and GPUs as the papers' experts do.
 
-    growth.py PLAN OUT [--berth PATH]
+    growth.py PLAN OUT [--stowplan PATH]
 
 PLAN is a JSON object:
     machines      by cluster name: kinds of CPU and GPU, GPUs to a switch, GB/s
@@ -40,7 +40,7 @@ def cluster_text(machine, gpus, explanation):
     cost = f"{explanation['cost_us']}us" if "cost_us" in explanation else "auto"
     switch = [gpu // machine["gpus_per_switch"] for gpu in range(gpus)]
     overlap = ", overlap_copy: 0.001" if explanation.get("blocking") else ""
-    lines = ["format: berth.cluster", "version: 1", "name: growth", "interconnect: fair",
+    lines = ["format: stowplan.cluster", "version: 1", "name: growth", "interconnect: fair",
              f"dispatch: {{per: {explanation.get('per', 'device')}, order: {explanation.get('order', 'program')}, cost: {cost}}}",
              "devices:", f"  - {{name: cpu0, kind: {machine['cpu']}, memory: 4TiB}}"]
     lines += [f"  - {{name: gpu{gpu}, kind: {machine['gpu']}, memory: 1TiB{overlap}}}" for gpu in range(gpus)]
@@ -105,8 +105,8 @@ class Row:
         self.gpus, self.machine = row["gpus"], experiment.plan["machines"][family["cluster"]]
         graph = f"{row['graph'][:-1]},granularity=unfused)" if unfused else row["graph"]
         self.write("c.yaml", cluster_text(self.machine, self.gpus, {}))
-        experiment.berth("graph", "convert", graph, "--out", self.file("g.json"))
-        experiment.berth("simulate", "--graph", self.file("g.json"), "--cluster", self.file("c.yaml"), "--placement", family["placement"],
+        experiment.stowplan("graph", "convert", graph, "--out", self.file("g.json"))
+        experiment.stowplan("simulate", "--graph", self.file("g.json"), "--cluster", self.file("c.yaml"), "--placement", family["placement"],
                          "--cost-model", family["cost_model"], "--ops", "--json", self.file("o.json"), "--save-placement", self.file("p.json"))
         self.graph, self.placement = self.read("g.json"), self.read("p.json")
         self.time = {op["name"]: op["end_us"] - op["start_us"] for op in self.read("o.json")["ops"]}
@@ -137,7 +137,7 @@ class Row:
         self.write("g.json", {**self.graph, "ops": ops})
         self.write("p.json", placement)
         self.write("c.yaml", cluster_text(self.machine, self.gpus, explanation))
-        self.experiment.berth("simulate", "--graph", self.file("g.json"), "--cluster", self.file("c.yaml"), "--placement", self.file("p.json"),
+        self.experiment.stowplan("simulate", "--graph", self.file("g.json"), "--cluster", self.file("c.yaml"), "--placement", self.file("p.json"),
                               "--json", self.file("o.json"))
         return self.read("o.json")["runtime_us"] / 1e6
 

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 """What placements take when variables, updates and the sums of gradients are moved to the CPU.
 
-    host_variables.py PLAN OUT [--berth PATH]
+    host_variables.py PLAN OUT [--stowplan PATH]
 
 PLAN is a JSON object:
-    graph, cluster, cost_model  what is placed where, as `berth simulate` takes them
+    graph, cluster, cost_model  what is placed where, as `stowplan simulate` takes them
     host                        the device that variables are moved to
     rules                       agents that need no search; the first is what the others are compared with
-    search                      options of `berth place` for the placements that are searched
+    search                      options of `stowplan place` for the placements that are searched
     seeds                       one searched placement each
 
 A program that keeps its parameters on the host sends every use of a weight down and every partial gradient up. No placement is searched under that
@@ -52,22 +52,22 @@ class Scenario:
         return os.path.join(self.folder, name)
 
     def graph(self):
-        self.experiment.berth("graph", "convert", self.plan["graph"], "--out", self.file("graph.json"))
+        self.experiment.stowplan("graph", "convert", self.plan["graph"], "--out", self.file("graph.json"))
         return self.read("graph.json")
 
     def rule(self, agent):
-        self.experiment.berth("simulate", *self.options, "--placement", agent, "--save-placement", self.file("rule.json"))
+        self.experiment.stowplan("simulate", *self.options, "--placement", agent, "--save-placement", self.file("rule.json"))
         return self.read("rule.json")
 
     def searched(self, seed):
         """The placement and the search's run.json."""
-        self.experiment.berth("place", *self.options, *shlex.split(self.plan["search"]), "--seed", str(seed), "--out", self.file(f"seed{seed}"))
+        self.experiment.stowplan("place", *self.options, *shlex.split(self.plan["search"]), "--seed", str(seed), "--out", self.file(f"seed{seed}"))
         return self.read(f"seed{seed}", "placement.json"), self.read(f"seed{seed}", "run.json")
 
     def outcome(self, placement):
         with open(self.file("placement.json"), "w", encoding="utf-8") as out:
             json.dump(placement, out)
-        self.experiment.berth("simulate", *self.options, "--placement", self.file("placement.json"), "--json", self.file("outcome.json"))
+        self.experiment.stowplan("simulate", *self.options, "--placement", self.file("placement.json"), "--json", self.file("outcome.json"))
         return self.read("outcome.json")
 
 
@@ -106,7 +106,7 @@ def main():
     first = outcomes[0][2]
     experiment.write("Variables and the sums of their gradients on the CPU", f"""; simulated. {verdict(outcomes)}
 
-`{plan['graph']}` on `{plan['cluster']}`, prices `{plan['cost_model']}`, search `berth place {plan['search']}`. Each placement as it is,
+`{plan['graph']}` on `{plan['cluster']}`, prices `{plan['cost_model']}`, search `stowplan place {plan['search']}`. Each placement as it is,
 and with {len(ops)} ops on {plan['host']}: variables, their updates, and the sums of partial gradients that updates read. No placement was searched under that rule:
 its best is no slower than the fastest here. *Of the first*: over the first line in the same column. The last three columns are of variables on
 the host.""", [HEADER] + [line_of(*outcome, first, plan["host"]) for outcome in outcomes])

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Kills a berth command at random moments and resumes it: its results must be those of a run that nobody disturbed.
+"""Kills a stowplan command at random moments and resumes it: its results must be those of a run that nobody disturbed.
 
-    bench/studies/kills.py --berth build/release/bench/berth --kills 10 --seed 1 table hierarchical --quick --cells 'rnnlm/*'
+    bench/studies/kills.py --stowplan build/release/bench/stowplan --kills 10 --seed 1 table hierarchical --quick --cells 'rnnlm/*'
     bench/studies/kills.py place --agent annealing --graph nmt --cluster 'k40(gpus=2)' --samples 20000
     bench/studies/kills.py compare --agents random annealing --graph nmt --cluster 'k40(gpus=2)' --samples 4000
     bench/studies/kills.py train --agent sgdp --graph 'chain(ops=20)' --cluster 'k40(gpus=2)' --samples 3000
@@ -106,13 +106,13 @@ COMMANDS = {"table": Table, "place": Place, "compare": Compare, "train": Train, 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--berth", default="build/release/bench/berth")
+    parser.add_argument("--stowplan", default="build/release/bench/stowplan")
     parser.add_argument("--kills", type=int, default=10)
     parser.add_argument("--seed", type=int, default=1, help="of the moments")
     parser.add_argument("command", choices=sorted(COMMANDS))
     parser.add_argument("words", nargs=argparse.REMAINDER, help="the command's name and options")
     options = parser.parse_args()
-    command = COMMANDS[options.command]([options.berth, options.command, *options.words])
+    command = COMMANDS[options.command]([options.stowplan, options.command, *options.words])
 
     with tempfile.TemporaryDirectory() as temporary:
         whole, killed = (pathlib.Path(temporary) / name for name in ("whole", "killed"))

@@ -3,10 +3,10 @@
 
 #include "bench/tables/table.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 
 extern const TableAnalysis kPretraining;     // what pre-training without rewards saves, on three clocks
 extern const TableAnalysis kGeneralisation;  // policies on graphs that they have not seen, over families
 extern const TableAnalysis kUnits;           // what the unit of placement gives, and what the agent
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

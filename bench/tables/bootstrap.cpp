@@ -13,7 +13,7 @@
 #include "bench/console.h"
 #include "sim/error.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 constexpr int kResamples = 10'000;
@@ -48,7 +48,7 @@ Side SideOf(const Cells& cells) {
     for (const CellRecord& record : cell->records)
       runtimes.by_seed[record.seed] = record.runtime_us ? *record.runtime_us / 1e6 : kInfinity;
   }
-  BERTH_CHECK(!side.empty());
+  STOWPLAN_CHECK(!side.empty());
   return side;
 }
 
@@ -239,14 +239,14 @@ Estimate EstimateMeanRatio(const CellPairs& pairs, bool over_pairs) {
 }
 
 double GeometricMean(const std::vector<double>& values) {
-  BERTH_CHECK(!values.empty());
+  STOWPLAN_CHECK(!values.empty());
   double logs = 0;
   for (const double value : values) logs += std::log(value);
   return std::exp(logs / static_cast<double>(values.size()));
 }
 
 Estimate EstimateMean(const std::vector<double>& ratios) {
-  BERTH_CHECK(!ratios.empty());
+  STOWPLAN_CHECK(!ratios.empty());
   std::vector<double> logs;
   for (const double ratio : ratios) logs.push_back(std::log(ratio));
   const auto mean = [](const std::vector<double>& values) {
@@ -313,4 +313,4 @@ std::string IntervalText(const Estimate& estimate, double scale) {
   return fmt::format(" [{}, {}]", RatioText(estimate.low * scale), RatioText(estimate.high * scale)) + seeds;
 }
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

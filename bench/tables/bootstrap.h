@@ -18,7 +18,7 @@
 
 #include "bench/tables/results.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 
 // With fewer seeds nothing that depends on a sampled agent is decided,
 inline constexpr int kSeedsForClaim = 3;
@@ -88,4 +88,4 @@ std::string RatioText(double ratio);  // "0.943", "1.004", "1.35", "∞": near 1
 // multiplied by `scale`.
 std::string IntervalText(const Estimate& estimate, double scale = 1);
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

@@ -12,7 +12,7 @@
 #include "bench/tables/derived.h"
 #include "bench/tables/learned.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 std::optional<double> GapOf(const CellSummary& cell) {
@@ -229,4 +229,4 @@ RenderedTable RenderBounds(const std::vector<TableResults>& tables, const std::s
   return table;
 }
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

@@ -14,7 +14,7 @@
 #include "bench/tables/derived.h"
 #include "bench/tables/learned.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 // A row of a table where several columns searched with one budget.
@@ -287,7 +287,8 @@ std::string PilotOutcome(const RenderedSection& section) {
   }
   const std::vector<std::string>& first = section.rows.front();
   return fmt::format(
-      "berth's pilot finds placements that take {} of local search's time after 1 sample where local search "
+      "stowplan's pilot finds placements that take {} of local search's time after 1 sample where local "
+      "search "
       "has {} ({} rows), and at "
       "equal samples {}; its screens are no samples.",
       first[2], CountText(kZeroShotAgainst), first[1], fmt::join(parts, ", "));
@@ -402,4 +403,4 @@ RenderedTable RenderBudget(const std::vector<TableResults>& tables, const std::s
   return table;
 }
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

@@ -16,7 +16,7 @@
 #include "scenarios/scenarios.h"
 #include "sim/error.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 using cost_models::FitCell;
@@ -38,7 +38,7 @@ struct FittedCell {
 double StartOf(const TableParameter& parameter) {
   const cost_models::Catalogue& catalogue = cost_models::BuiltinCatalogue();
   const cost_models::DeviceSheet* sheet = catalogue.FindSheet(parameter.kind);
-  BERTH_CHECK(sheet != nullptr);
+  STOWPLAN_CHECK(sheet != nullptr);
   const double start = parameter.classes.empty()
                            ? sim::ToMicros(sheet->kind.launch_cost)
                            : catalogue.Efficiency(*cost_models::OpClassNamed(parameter.classes.front()),
@@ -70,7 +70,7 @@ std::vector<std::unique_ptr<FittedCell>> CollectCells(const TableDefinition& tab
       for (const TableColumn& column : block.columns) {
         if (!line.IsFitted(column) || !taken.insert({line.model, column.key}).second) continue;
         const auto number = line.published.find(column.key);
-        BERTH_CHECK(number != line.published.end() && number->second.value);
+        STOWPLAN_CHECK(number != line.published.end() && number->second.value);
         if (const std::string why = CannotRun(line); !why.empty()) {
           left_out.push_back(fmt::format("{}, {}: {}", line.title, column.title, why));
         } else {
@@ -89,7 +89,7 @@ std::vector<KindParameters> Borrow(const TableDefinition& table, const std::stri
   for (const BorrowedRates& rates : table.borrowed) {
     const std::string path = (std::filesystem::path(results) / rates.table / "testbed.json").string();
     const std::string first =
-        fmt::format("table {} takes the rates of {} from there: run `berth calibrate --table {}` first",
+        fmt::format("table {} takes the rates of {} from there: run `stowplan calibrate --table {}` first",
                     table.name, rates.kind, rates.table);
     if (!std::filesystem::exists(path)) throw InputError(fmt::format("{} does not exist; {}.", path, first));
     const cost_models::Parameters there = cost_models::ReadParameters(path, cost_models::BuiltinCatalogue());
@@ -155,7 +155,7 @@ cost_models::Parameters ToParameters(const TableDefinition& table,
                            library,
                            now.date.substr(0, 10),
                            now.RevisionText(),
-                           fmt::format("berth calibrate --table {}", table.name)};
+                           fmt::format("stowplan calibrate --table {}", table.name)};
   parameters.kinds = borrowed;
   for (std::size_t p = 0; p < fit.parameters.size(); ++p) {
     const TableParameter& what = table.parameters[p];
@@ -212,8 +212,8 @@ Calibration CalibrateTable(const TableDefinition& table, const CalibrationOption
 std::string PrintCalibration(const TableDefinition& table, const Calibration& calibration) {
   const cost_models::TableFit& fit = calibration.fit;
   std::string text =
-      fmt::format("# The testbed of table {}\n\n{}, fitted by `berth calibrate --table {}`.\n\n", table.name,
-                  table.title, table.name);
+      fmt::format("# The testbed of table {}\n\n{}, fitted by `stowplan calibrate --table {}`.\n\n",
+                  table.name, table.title, table.name);
   text += fmt::format(
       "{} parameter{}, {} cell{}, root mean square of ln(simulated / published) {:.3f}, median distance "
       "{:.1f} "
@@ -250,4 +250,4 @@ std::string PrintCalibration(const TableDefinition& table, const Calibration& ca
   return text;
 }
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

@@ -10,7 +10,7 @@
 #include "cost_models/parameters.h"
 #include "cost_models/table_fit.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 
 struct CalibrationOptions {
   int threads = 0;                  // 0 = one per core
@@ -31,4 +31,4 @@ Calibration CalibrateTable(const TableDefinition& table, const CalibrationOption
 // What was fitted to what, with residuals: results/<table>/fit.md and the screen.
 std::string PrintCalibration(const TableDefinition& table, const Calibration& calibration);
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

@@ -9,7 +9,7 @@
 #include "bench/tables/timeline.h"
 #include "sim/simulator.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 // The accelerator with the largest share of its memory in use, or the CPU where none holds anything: beside
@@ -77,4 +77,4 @@ void FillRuntime(const agents::Task& task, const agents::UnitPlacement& units, C
   }
 }
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

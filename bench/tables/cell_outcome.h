@@ -5,7 +5,7 @@
 #include "agents/task.h"
 #include "bench/tables/record.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 
 // Counts, clocks and, of a cell that samples, the curve.
 void FillCounts(const agents::Evaluator& evaluator, bool sampled, CellRecord& record);
@@ -14,4 +14,4 @@ void FillCounts(const agents::Evaluator& evaluator, bool sampled, CellRecord& re
 // memory, its timeline.
 void FillRuntime(const agents::Task& task, const agents::UnitPlacement& units, CellRecord& record);
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

@@ -7,7 +7,7 @@
 #include "bench/console.h"
 #include "sim/parallel.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 std::string CellNote(const CellRecord& record) {
@@ -141,4 +141,4 @@ void CellProgress::Draw() {
                     .seconds_left = RecentSecondsLeft()});
 }
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

@@ -16,7 +16,7 @@
 #include "bench/tables/cell_times.h"
 #include "bench/tables/runner.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 
 // The functions are for those of RunOptions; from any thread.
 class CellProgress {
@@ -69,4 +69,4 @@ class CellProgress {
   Clock::time_point start_ = Clock::now();
 };
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

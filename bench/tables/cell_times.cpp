@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace berth::bench {
+namespace stowplan::bench {
 
 void CellTimes::Add(const std::string& row, const std::string& column, std::int64_t budget, double seconds) {
   constexpr double kLeast = 1e-9;  // logarithms are taken
@@ -44,4 +44,4 @@ std::optional<double> CellTimes::Predict(const std::string& row, const std::stri
   return std::exp(sum / count) * static_cast<double>(budget);
 }
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

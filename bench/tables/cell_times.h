@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-namespace berth::bench {
+namespace stowplan::bench {
 
 // One thread at a time.
 class CellTimes {
@@ -32,4 +32,4 @@ class CellTimes {
   std::map<std::string, std::map<std::string, Measured>> by_row_;  // then by column
 };
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

@@ -12,7 +12,7 @@
 #include "bench/tables/kept_placement.h"
 #include "sim/spec.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 using State = CellSummary::State;
@@ -573,4 +573,4 @@ const std::vector<ClaimKind>& ClaimKinds() {
   return kinds;
 }
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

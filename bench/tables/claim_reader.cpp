@@ -17,7 +17,7 @@
 #include "sim/spec.h"
 #include "sim/units.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 constexpr std::string_view kKeys[] = {
@@ -296,4 +296,4 @@ std::vector<Claim> ReadClaim(const formats::Value& value, const TableDefinition&
   return claims;
 }
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

@@ -15,7 +15,7 @@
 #include "bench/tables/learned.h"
 #include "bench/tables/settings_before.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 // A claim is not judged for a learner that did not learn; it is not lost where settings have changed since, nor won against
@@ -99,4 +99,4 @@ std::vector<ClaimVerdict> JudgeClaims(const TableResults& results) {
   return verdicts;
 }
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

@@ -10,7 +10,7 @@
 #include "bench/tables/table.h"
 #include "sim/formats/document.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 
 // A kind of claim: the word that a table's file gives, what is claimed, and which fields it has.
 struct ClaimKind {
@@ -28,4 +28,4 @@ std::vector<Claim> ReadClaim(const formats::Value& value, const TableDefinition&
 // Of all claims of the table, those of its analysis first.
 std::vector<ClaimVerdict> JudgeClaims(const TableResults& results);
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

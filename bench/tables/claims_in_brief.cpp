@@ -10,7 +10,7 @@
 #include "bench/tables/bootstrap.h"
 #include "bench/tables/rendered_table.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 constexpr ClaimWord kWords[] = {ClaimWord::kHolds, ClaimWord::kDoesNotHold, ClaimWord::kUndecided,
@@ -152,4 +152,4 @@ std::vector<RenderedClaim> ClaimsInBrief(const std::vector<ClaimVerdict>& verdic
   return brief;
 }
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

@@ -11,7 +11,7 @@
 #include "bench/tables/curve.h"
 #include "sim/spec.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
@@ -120,7 +120,7 @@ RenderedSection ClockSection(const TableResults& results) {
   section.title = "Three clocks";
   section.sentences = {
       fmt::format("Medians over seeds of a whole search. Agent: its own work, learning included. Simulator: "
-                  "what berth needed. "
+                  "what stowplan needed. "
                   "Machine: what measuring the same samples would have taken on the machine that is "
                   "simulated, modelled as {} steps "
                   "of at most {:.0f} s each and a set-up of 0, 10 or 30 s, a placement that does not fit "
@@ -154,4 +154,4 @@ RenderedSection ClockSection(const TableResults& results) {
   return section;
 }
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

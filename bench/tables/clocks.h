@@ -13,7 +13,7 @@
 #include "bench/tables/rendered_table.h"
 #include "bench/tables/results.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 
 // Set-up times of one sample on a machine [s] that are shown.
 inline constexpr double kSetups[] = {0, 10, 30};
@@ -73,4 +73,4 @@ std::string SeveralMachines(const TableResults& results);
 // One line for each searched cell whose rows have the clocks; no rows where none has.
 RenderedSection ClockSection(const TableResults& results);
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

@@ -8,17 +8,17 @@
 #include "sim/error.h"
 #include "sim/spec.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 
 const TableBlock& BlockOf(const TableDefinition& table, const std::string& key) {
   const auto block = std::ranges::find(table.blocks, key, &TableBlock::key);
-  BERTH_CHECK(block != table.blocks.end());
+  STOWPLAN_CHECK(block != table.blocks.end());
   return *block;
 }
 
 const TableColumn& ColumnOf(const TableBlock& block, const std::string& key) {
   const auto column = std::ranges::find(block.columns, key, &TableColumn::key);
-  BERTH_CHECK(column != block.columns.end());
+  STOWPLAN_CHECK(column != block.columns.end());
   return *column;
 }
 
@@ -108,4 +108,4 @@ std::optional<BestFound> FindBest(const TableResults& results, const std::string
   return best;
 }
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

@@ -10,7 +10,7 @@
 #include "bench/tables/results.h"
 #include "bench/tables/table.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 
 // By their keys, which are there.
 const TableBlock& BlockOf(const TableDefinition& table, const std::string& key);
@@ -62,4 +62,4 @@ struct BestFound {
 std::optional<BestFound> FindBest(const TableResults& results, const std::string& block,
                                   const std::string& line, const std::string& except = {});
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

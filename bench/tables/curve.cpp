@@ -4,7 +4,7 @@
 
 #include "bench/csv.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 // put(word) for each of the words between single blanks.
@@ -37,4 +37,4 @@ std::vector<double> ParseCurveSeconds(std::string_view seconds, const std::strin
   return values;
 }
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

@@ -6,11 +6,11 @@
 #include <utility>
 #include <vector>
 
-namespace berth::bench {
+namespace stowplan::bench {
 
 // "1:30.5 8:20": sample and best us. Throws InputError naming `where`.
 std::vector<std::pair<double, double>> ParseCurve(std::string_view curve, const std::string& where);
 // Of each point: joined by blanks. Throws InputError naming `where`.
 std::vector<double> ParseCurveSeconds(std::string_view seconds, const std::string& where);
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

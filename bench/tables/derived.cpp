@@ -9,7 +9,7 @@
 #include "sim/error.h"
 #include "sim/formats/formats.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 
 std::vector<TableResults> ReadExported(const std::string& folder) {
   std::vector<TableResults> tables;
@@ -19,10 +19,10 @@ std::vector<TableResults> ReadExported(const std::string& folder) {
     tables.emplace_back(row.definition(), ParseRows(formats::ReadFile(path.string()), path.string()));
   }
   if (tables.empty()) {
-    throw InputError(
-        fmt::format("{}: holds rows.csv of no table; `berth table NAME --export` writes results/NAME, --from "
-                    "names another folder.",
-                    folder));
+    throw InputError(fmt::format(
+        "{}: holds rows.csv of no table; `stowplan table NAME --export` writes results/NAME, --from "
+        "names another folder.",
+        folder));
   }
   return tables;
 }
@@ -37,7 +37,7 @@ const DerivedRow* FindDerived(const std::string& name) {
 std::vector<std::pair<std::string, std::string>> DerivedProvenance(const std::string& name,
                                                                    const std::vector<TableResults>& tables) {
   std::vector<std::pair<std::string, std::string>> lines = {
-      {"command", fmt::format("berth table {} --export", name)}};
+      {"command", fmt::format("stowplan table {} --export", name)}};
   for (const TableResults& table : tables) {
     std::set<std::string> revisions;
     for (const CellRecord* record : table.records()) {
@@ -51,4 +51,4 @@ std::vector<std::pair<std::string, std::string>> DerivedProvenance(const std::st
   return lines;
 }
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

@@ -11,7 +11,7 @@
 #include "bench/tables/rendered_table.h"
 #include "bench/tables/results.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 
 // `folder`/NAME/rows.csv of every table that has one, in the order of the registry. Throws InputError where
 // none has.
@@ -48,4 +48,4 @@ RenderedTable RenderBudget(const std::vector<TableResults>& tables, const std::s
 std::string EvaluateRobustness(const std::vector<TableResults>& tables, const DerivedOptions& options);
 RenderedTable RenderRobustness(const std::vector<TableResults>& tables, const std::string& rows);
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

@@ -14,7 +14,7 @@
 #include "bench/tables/method_order.h"
 #include "bench/tables/rendered_table.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 struct Named {
@@ -371,4 +371,4 @@ std::vector<RenderedSection> BuildDiscussion(const TableResults& results) {
   return sections;
 }
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

@@ -5,7 +5,7 @@
 
 #include "bench/tables/results.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 
 // How close the cells of one kind in the table's first block are to the published numbers. A measurement counts once;
 // among predicted cells none whose number the fit has seen.
@@ -27,4 +27,4 @@ struct MemoryAgreement {
 };
 MemoryAgreement CompareMemory(const TableResults& results);
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

@@ -10,7 +10,7 @@
 #include "bench/html.h"
 #include "sim/formats/json_text.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 constexpr std::size_t kStyles = 10;  // of lines in page.css: colour and dashes
@@ -149,4 +149,4 @@ std::string TimelineFigures(const std::vector<RenderedTimeline>& timelines) {
          Figures(figures);
 }
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

@@ -6,7 +6,7 @@
 
 #include "bench/tables/rendered_table.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 
 // The cells of each line on one scale: times the best that was found, with the range over seeds, the published number
 // and the proven bound. Empty where nothing ran.
@@ -16,4 +16,4 @@ std::string CurveFigures(const std::vector<RenderedChart>& charts);
 // A lane for each device: when it works, and under it when it sends.
 std::string TimelineFigures(const std::vector<RenderedTimeline>& timelines);
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

@@ -6,7 +6,7 @@
 
 #include "sim/formats/formats.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 void Fingerprint::Add(std::string_view text) {
   Add(static_cast<std::int64_t>(text.size()));
   hash_ = Fnv1a(text, hash_);
@@ -40,4 +40,4 @@ Fingerprint FingerprintOf(const sim::Problem& problem) {
   return fingerprint;
 }
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

@@ -9,7 +9,7 @@
 #include "sim/fnv.h"
 #include "sim/simulator.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 
 // FNV-1a over what is added. The same on every machine.
 class Fingerprint {
@@ -28,4 +28,4 @@ std::string GraphFingerprint(const sim::OpGraph& graph);
 // Graph, cluster with rules and links, and the price of every op.
 Fingerprint FingerprintOf(const sim::Problem& problem);
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

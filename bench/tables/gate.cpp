@@ -25,7 +25,7 @@
 #include "sim/formats/formats.h"
 #include "sim/parallel.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 constexpr double kNothing = std::numeric_limits<double>::infinity();
@@ -278,4 +278,4 @@ std::string EvaluateGate(const std::vector<TableResults>&, const DerivedOptions&
   return PrintGateRuns(RunGate(GateCases(), GateAgents(), options));
 }
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

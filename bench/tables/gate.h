@@ -10,7 +10,7 @@
 #include "bench/tables/derived.h"
 #include "bench/tables/gate_rows.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 
 struct GateCase {
   std::string key;    // "balance_64_4"
@@ -50,4 +50,4 @@ std::vector<GateRun> RunGate(const std::vector<GateCase>& cases, const std::vect
 std::string EvaluateGate(const std::vector<TableResults>& tables, const DerivedOptions& options);
 RenderedTable RenderGate(const std::vector<TableResults>& tables, const std::string& rows);
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

@@ -8,7 +8,7 @@
 
 #include "bench/tables/gate_verdict.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 RenderedCell CellOf(const GateCase& gate, const GateAgent& agent, const std::vector<GateRun>& runs) {
@@ -181,4 +181,4 @@ RenderedTable RenderGate(const std::vector<TableResults>&, const std::string& ro
   return table;
 }
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

@@ -13,7 +13,7 @@
 #include "sim/error.h"
 #include "sim/formats/formats.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 const CsvLine kHeader = {"case",          "agent",   "seed",          "best_s",     "late_s",  "goal_s",
@@ -106,4 +106,4 @@ void KeptRuns::Add(const GateRun& run) {
   if (!file) throw RunError(fmt::format("{}: a finished run cannot be added.", path_));
 }
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace berth::bench {
+namespace stowplan::bench {
 
 struct GateRun {
   std::string gate_case, agent;  // key and spec
@@ -43,4 +43,4 @@ class KeptRuns {
   bool begun_ = false;
 };
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

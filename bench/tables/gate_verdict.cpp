@@ -7,7 +7,7 @@
 
 #include "bench/tables/bootstrap.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 std::vector<double> Found(const std::vector<GateRun>& runs, const std::string& gate_case,
@@ -118,4 +118,4 @@ GateVerdict Judge(const std::vector<GateCase>& cases, const GateAgent& agent,
   return verdict;
 }
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

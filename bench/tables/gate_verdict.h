@@ -8,7 +8,7 @@
 
 #include "bench/tables/gate.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 
 struct GateVerdict {
   bool learned = true;
@@ -47,4 +47,4 @@ struct Gain {
 // Nothing where one of them has no run.
 std::optional<Gain> GainOf(const GateCase& gate, const GateAgent& agent, const std::vector<GateRun>& runs);
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

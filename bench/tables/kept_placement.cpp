@@ -8,7 +8,7 @@
 
 #include "sim/error.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
@@ -58,4 +58,4 @@ agents::UnitPlacement ReadKeptPlacement(const std::string& text, const agents::T
   return placement;
 }
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

@@ -7,7 +7,7 @@
 
 #include "agents/task.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 
 // Empty where a device has no letter (clusters of more than 52 devices).
 std::string KeepPlacement(const agents::UnitPlacement& placement);
@@ -19,4 +19,4 @@ bool IsOnOneDevice(const std::string& text);
 agents::UnitPlacement ReadKeptPlacement(const std::string& text, const agents::Task& task,
                                         const std::string& where);
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

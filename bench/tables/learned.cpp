@@ -11,7 +11,7 @@
 #include "bench/tables/gate_verdict.h"
 #include "sim/spec.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 constexpr const char* kControls[] = {"factored", "factored_copy"};
@@ -115,4 +115,4 @@ std::optional<std::string> WhyNotLearned(const TableResults& results, const std:
   return fmt::format("{} lost to its control in {} of {} rows", column->title, lost, compared);
 }
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

@@ -8,7 +8,7 @@
 
 #include "bench/tables/results.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 
 // A learner whose whole interval over the better control learner lies above this lost to its control.
 inline constexpr double kLostToControl = 1.03;
@@ -29,4 +29,4 @@ const TableColumn* UntrainedTwin(const TableBlock& block, const std::string& col
 std::optional<std::string> WhyNotLearned(const TableResults& results, const std::string& block,
                                          const std::vector<std::string>& rows, const std::string& column);
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

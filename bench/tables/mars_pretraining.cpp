@@ -12,7 +12,7 @@
 #include "bench/tables/analyses.h"
 #include "bench/tables/clocks.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 constexpr char kBlock[] = "native";
@@ -167,4 +167,4 @@ const TableAnalysis kPretraining{.name = "pretraining",
                                  .sections = SectionsOfPretraining,
                                  .claims = ClaimsOfPretraining};
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

@@ -12,7 +12,7 @@
 #include "bench/tables/rendered_table.h"
 #include "sim/spec.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 RenderedCell Unsaid(const std::string& why) {
@@ -119,4 +119,4 @@ RenderedBlock MeansOver(const TableResults& results) {
   return summary;
 }
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

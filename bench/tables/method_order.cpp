@@ -8,7 +8,7 @@
 #include "bench/tables/rendered_table.h"
 #include "bench/validate/statistics.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 constexpr double kOutOfMemory = 1e30;  // seconds, beyond all
@@ -106,4 +106,4 @@ RenderedSection OrderSection(const TableResults& results) {
   return section;
 }
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

@@ -8,7 +8,7 @@
 
 #include "bench/tables/results.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 
 struct RenderedSection;
 
@@ -36,4 +36,4 @@ std::string OrderText(const MethodOrder& order);
 // A sentence for each block that has any; none where no block has.
 RenderedSection OrderSection(const TableResults& results);
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

@@ -17,7 +17,7 @@
 #include "bench/tables/rendered_table.h"
 #include "sim/spec.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 struct Best {
@@ -436,4 +436,4 @@ std::vector<std::pair<std::string, std::string>> BuildFacts(const TableResults& 
   return facts;
 }
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

@@ -16,7 +16,7 @@
 #include "bench/tables/kept_placement.h"
 #include "bench/tables/rendered_table.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 constexpr char kZeroShot[] = "zero_shot";
@@ -324,4 +324,4 @@ const TableAnalysis kGeneralisation{.name = "generalisation",
                                         "the median of each graph. Behind "
                                         "each name the median over graphs. Further left is better."};
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

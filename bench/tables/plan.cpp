@@ -12,7 +12,7 @@
 #include "sim/nearest_name.h"
 #include "sim/spec.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 bool MatchesGlob(std::string_view pattern, std::string_view text) {
   // Where the last star may take one letter more: what the stars before it took need not change.
   std::size_t star = std::string_view::npos, taken = 0;
@@ -218,8 +218,9 @@ TableDefinition PlannedPart(const TableDefinition& table, const std::vector<Cell
   part.claims.clear();
   part.over.clear();
   part.analysis = nullptr;
-  part.blocks.front().note += fmt::format(
-      " Only a part of the table was asked for; `berth table {} --resume` runs all of it.", table.called());
+  part.blocks.front().note +=
+      fmt::format(" Only a part of the table was asked for; `stowplan table {} --resume` runs all of it.",
+                  table.called());
   return part;
 }
 
@@ -239,4 +240,4 @@ std::vector<CellPlan> ShareOfRank(const std::vector<CellPlan>& plans, const agen
   return share;
 }
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

@@ -12,7 +12,7 @@
 #include "sim/formats/outputs.h"
 #include "sim/parallel.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 // The first row of the block with another graph: where policies are trained.
@@ -60,7 +60,7 @@ std::string Policies::Scenario(const CellPlan& plan, const std::string& agent) {
 }
 
 std::string Policies::PathOf(const CellPlan& plan) {
-  BERTH_CHECK(!options_.checkpoints.empty());
+  STOWPLAN_CHECK(!options_.checkpoints.empty());
   return (std::filesystem::path(options_.checkpoints) /
           fmt::format("{}-policy-{}", options_.name,
                       Scenario(plan, agents::MakeAgent(plan.line->AgentOf(*plan.column))->name())))
@@ -85,7 +85,7 @@ bool Policies::TrainOne(const CellPlan& plan, const std::string& path) {
   formats::MakeFolder(options_.checkpoints);
   const auto agent = agents::MakeAgent(plan.line->AgentOf(*plan.column));
   auto* learner = dynamic_cast<agents::Transferable*>(agent.get());
-  BERTH_CHECK(learner != nullptr);  // a fault of the table
+  STOWPLAN_CHECK(learner != nullptr);  // a fault of the table
   TrainingSet set = MakeSet(source_, plan);
   TrainingSet::Limits limits;
   limits.samples = plan.training;
@@ -108,4 +108,4 @@ bool Policies::TrainOne(const CellPlan& plan, const std::string& path) {
   return true;
 }
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

@@ -10,7 +10,7 @@
 #include "bench/tables/fingerprint.h"
 #include "bench/tables/runner.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 
 class Policies {
  public:
@@ -38,4 +38,4 @@ class Policies {
 // "after 100000 samples on 16 other graphs": what such a cell's agent has behind it.
 std::string TrainingText(const CellPlan& plan);
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

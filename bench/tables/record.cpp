@@ -12,7 +12,7 @@
 #include "bench/tables/curve.h"
 #include "sim/error.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 struct Field {
@@ -135,7 +135,7 @@ std::vector<std::string> ToFields(const CellRecord& record) {
 }
 
 CellRecord FromFields(const std::vector<std::string>& fields, const std::string& where) {
-  BERTH_CHECK_EQ(fields.size(), Fields().size());
+  STOWPLAN_CHECK_EQ(fields.size(), Fields().size());
   CellRecord record;
   for (std::size_t i = 0; i < fields.size(); ++i) {
     std::visit(Parse{record, fields[i], where, Fields()[i].name}, Fields()[i].member);
@@ -173,9 +173,10 @@ std::vector<CellRecord> ParseRows(std::string_view text, const std::string& sour
   std::vector<std::string> header = RecordFields();
   if (!lines.empty() && lines.front().size() < header.size()) header.pop_back();
   if (lines.empty() || lines.front() != header) {
-    throw InputError(fmt::format(
-        "{}:1: the header is not that of this version's rows; `berth table NAME --export` writes them anew.",
-        source));
+    throw InputError(
+        fmt::format("{}:1: the header is not that of this version's rows; `stowplan table NAME --export` "
+                    "writes them anew.",
+                    source));
   }
   std::vector<CellRecord> records;
   for (std::size_t i = 1; i < lines.size(); ++i) {
@@ -189,4 +190,4 @@ std::vector<CellRecord> ParseRows(std::string_view text, const std::string& sour
   return records;
 }
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-namespace berth::bench {
+namespace stowplan::bench {
 
 struct CellRecord {
   // The key: what was asked.
@@ -71,4 +71,4 @@ inline constexpr std::size_t kKeyFields = 7;
 std::string PrintRows(std::vector<CellRecord> records);
 std::vector<CellRecord> ParseRows(std::string_view text, const std::string& source);
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

@@ -14,7 +14,7 @@
 #include "sim/nearest_name.h"
 #include "sim/spec.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 
 const std::vector<TableRow>& Tables() {
   static const std::vector<TableRow> rows = {
@@ -180,4 +180,4 @@ const char* ToString(ClaimWord word) {
   return "";
 }
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

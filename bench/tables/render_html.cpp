@@ -8,7 +8,7 @@
 #include "bench/tables/figures.h"
 #include "bench/tables/rendered_table.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 // What is long is shown when it is asked for.
@@ -218,4 +218,4 @@ std::string RenderHtml(const RenderedTable& table) {
   return PrintPage(table.name, page.Print(first));
 }
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

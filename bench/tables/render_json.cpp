@@ -1,9 +1,9 @@
-// berth.table (docs/schema/table.json): the blocks of a rendered table for scripts, texts and the numbers behind them.
+// stowplan.table (docs/schema/table.json): the blocks of a rendered table for scripts, texts and the numbers behind them.
 #include <nlohmann/json.hpp>
 
 #include "bench/tables/rendered_table.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -46,8 +46,8 @@ Json RowJson(const RenderedBlock& block, const RenderedLine& line) {
 }  // namespace
 
 std::string RenderJson(const RenderedTable& table) {
-  Json json = {{"format", "berth.table"}, {"version", 1},           {"name", table.name},
-               {"title", table.title},    {"legend", table.legend}, {"blocks", Json::array()}};
+  Json json = {{"format", "stowplan.table"}, {"version", 1},           {"name", table.name},
+               {"title", table.title},       {"legend", table.legend}, {"blocks", Json::array()}};
   for (const RenderedBlock& block : table.blocks) {
     Json out = {{"key", block.key},     {"title", block.title},           {"note", block.note},
                 {"shows", block.shows}, {"columns", ColumnTitles(block)}, {"rows", Json::array()}};
@@ -59,4 +59,4 @@ std::string RenderJson(const RenderedTable& table) {
   return json.dump(1) + "\n";
 }
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

@@ -7,7 +7,7 @@
 #include "bench/csv.h"
 #include "bench/tables/rendered_table.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 // "1.21 [1.20, 1.25] (1.57) f !"
@@ -181,7 +181,7 @@ std::string RenderCsv(const RenderedTable& table) {
 }
 
 std::string RenderLatex(const RenderedTable& table) {
-  std::string text = fmt::format("% Written by berth table {}; needs the package booktabs.\n", table.name);
+  std::string text = fmt::format("% Written by stowplan table {}; needs the package booktabs.\n", table.name);
   for (const RenderedBlock& block : table.blocks) {
     const std::vector<std::string> header = HeaderOf(block);
     text += "\\begin{table}\n  \\centering\n  \\caption{" +
@@ -233,4 +233,4 @@ std::string RenderTerminal(const RenderedTable& table) {
   return text;
 }
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

@@ -7,7 +7,7 @@
 #include "bench/console.h"
 #include "bench/tables/rendered_table.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 constexpr std::size_t kOthers = 5;
@@ -94,4 +94,4 @@ std::vector<RenderedTimeline> BuildTimelines(const TableResults& results) {
   return timelines;
 }
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

@@ -1,4 +1,4 @@
-// A table ready to be written down: texts and the numbers behind bars, no berth types. Renderers read this
+// A table ready to be written down: texts and the numbers behind bars, no stowplan types. Renderers read this
 // and nothing else; it is built from exported rows alone, so that every committed rendering can be made again
 // from rows.csv.
 #pragma once
@@ -11,7 +11,7 @@
 #include "bench/tables/results.h"
 #include "bench/tables/timeline.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 
 // What kind of agent a column is: how it is drawn, and with which others it is shown on demand.
 enum class ColumnGroup : std::uint8_t { kRule, kScheduler, kSearch, kLearner };
@@ -165,7 +165,7 @@ std::string RenderMarkdownDetails(const RenderedTable& table);  // all there is
 std::string RenderCsv(const RenderedTable& table);
 std::string RenderLatex(const RenderedTable& table);
 std::string RenderHtml(const RenderedTable& table);
-std::string RenderJson(const RenderedTable& table);      // the blocks alone, for scripts: berth.table
+std::string RenderJson(const RenderedTable& table);      // the blocks alone, for scripts: stowplan.table
 std::string RenderTerminal(const RenderedTable& table);  // the blocks alone, for a screen
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

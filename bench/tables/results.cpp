@@ -7,7 +7,7 @@
 #include "bench/tables/curve.h"
 #include "sim/error.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 std::string Key(const std::string& block, const std::string& line, const std::string& column) {
@@ -99,10 +99,11 @@ TableResults::TableResults(const TableDefinition& table, const std::vector<CellR
   for (const CellRecord& record : records) {
     const auto found = cells_.find(Key(record.block, record.row, record.column));
     if (found == cells_.end()) {
-      throw InputError(fmt::format(
-          "rows.csv: has a row of {}, which is no cell of table {}; `berth table {}{}` writes the rows anew.",
-          Key(record.block, record.row, record.column), table.name, table.called(),
-          table.path.empty() ? " --export" : ""));
+      throw InputError(
+          fmt::format("rows.csv: has a row of {}, which is no cell of table {}; `stowplan table {}{}` writes "
+                      "the rows anew.",
+                      Key(record.block, record.row, record.column), table.name, table.called(),
+                      table.path.empty() ? " --export" : ""));
     }
     found->second.records.push_back(record);
   }
@@ -112,7 +113,7 @@ TableResults::TableResults(const TableDefinition& table, const std::vector<CellR
 const CellSummary& TableResults::At(const std::string& block, const std::string& line,
                                     const std::string& column) const {
   const auto found = cells_.find(Key(block, line, column));
-  BERTH_CHECK(found != cells_.end());
+  STOWPLAN_CHECK(found != cells_.end());
   return found->second;
 }
 
@@ -161,17 +162,17 @@ std::vector<std::pair<double, double>> CurvePoints(const CellRecord& record) {
 }
 
 double Median(std::vector<double> values) {
-  BERTH_CHECK(!values.empty());
+  STOWPLAN_CHECK(!values.empty());
   std::sort(values.begin(), values.end());
   const std::size_t middle = values.size() / 2;
   return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
 }
 
 double MedianByRank(std::vector<double> values) {
-  BERTH_CHECK(!values.empty());
+  STOWPLAN_CHECK(!values.empty());
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
   std::nth_element(values.begin(), middle, values.end());
   return *middle;
 }
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

@@ -11,7 +11,7 @@
 #include "bench/tables/record.h"
 #include "bench/tables/table.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 
 struct CellSummary {
   enum class State : std::uint8_t { kAbsent, kNotRun, kOutOfMemory, kFits };
@@ -80,4 +80,4 @@ double MedianByRank(std::vector<double> values);
 // The curve of a record: samples and best seconds per step, and a last point where the budget was spent.
 std::vector<std::pair<double, double>> CurvePoints(const CellRecord& record);
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

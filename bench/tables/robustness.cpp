@@ -15,7 +15,7 @@
 #include "bench/tables/bootstrap.h"
 #include "bench/tables/common.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 constexpr double kDoesNotFit = INFINITY;
@@ -363,7 +363,7 @@ RenderedSection Winners(const std::vector<Field>& fields) {
   return section;
 }
 
-// The same row in the block of the same table that has berth's own rules.
+// The same row in the block of the same table that has stowplan's own rules.
 const Field* NativeOf(const std::vector<Field>& fields, const Field& field) {
   for (const Field& other : fields) {
     if (other.results == field.results && other.line->key == field.line->key &&
@@ -382,11 +382,12 @@ RenderedSection WrongSimulator(const std::vector<Field>& fields) {
   RenderedSection section;
   section.title = "What a wrong simulator costs";
   section.sentences = {
-      "What learners found by the rules of the published simulator, judged by these rules and by berth's "
+      "What learners found by the rules of the published simulator, judged by these rules and by stowplan's "
       "own, "
-      "beside what the same learner found by berth's own. Medians over seeds; the loss is that of each "
+      "beside what the same learner found by stowplan's own. Medians over seeds; the loss is that of each "
       "seed's "
-      "two placements by berth's rules, its median. OOM = it does not fit by berth's rules; the published "
+      "two placements by stowplan's rules, its median. OOM = it does not fit by stowplan's rules; the "
+      "published "
       "ones "
       "know no limit."};
   section.header = {"row and learner", "found by its rules [s]", "judged by ours [s]", "found by ours [s]",
@@ -449,4 +450,4 @@ RenderedTable RenderRobustness(const std::vector<TableResults>& tables, const st
   return table;
 }
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

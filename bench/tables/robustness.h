@@ -9,7 +9,7 @@
 
 #include "bench/tables/derived.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 
 inline constexpr int kCostDraws = 20;
 inline constexpr double kCostSpread = 0.1;  // factors are uniform in 1 - this to 1 + this
@@ -35,4 +35,4 @@ struct RobustRecord {
 std::string PrintRobustRows(const std::vector<RobustRecord>& records);
 std::vector<RobustRecord> ParseRobustRows(const std::string& text);
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

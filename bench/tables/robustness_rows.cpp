@@ -16,7 +16,7 @@
 #include "sim/error.h"
 #include "sim/parallel.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 const std::vector<std::string> kFixedFields = {"table", "block", "row",      "column",
@@ -163,7 +163,7 @@ const std::vector<RobustVariant>& RobustVariants() {
       {"program", "ops are issued in program order"},
       {"process", "one host thread issues for all devices"},
       {"device", "one host thread issues for each device"},
-      {"native", "berth's own rules, for placements found in those of the published simulator"},
+      {"native", "stowplan's own rules, for placements found in those of the published simulator"},
   };
   return variants;
 }
@@ -215,8 +215,8 @@ std::vector<RobustRecord> ParseRobustRows(const std::string& text) {
   const std::string source = "rows.csv of robustness";
   const std::vector<CsvLine> lines = ParseCsv(text, source);
   if (lines.empty() || lines.front() != Header())
-    throw InputError(source +
-                     ": the header is not that of this version; `berth table robustness` writes them anew.");
+    throw InputError(
+        source + ": the header is not that of this version; `stowplan table robustness` writes them anew.");
   std::vector<RobustRecord> records;
   for (std::size_t i = 1; i < lines.size(); ++i) {
     const CsvLine& line = lines[i];
@@ -250,4 +250,4 @@ std::vector<RobustRecord> ParseRobustRows(const std::string& text) {
   return records;
 }
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

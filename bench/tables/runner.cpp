@@ -20,7 +20,7 @@
 #include "sim/parallel.h"
 #include "sim/spec.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 // What the cells of one row share; made by the first that needs it.
@@ -240,11 +240,11 @@ class CellRunner {
     if (search.learn) search.checkpoint = CheckpointPath(plan, record);
     agent.Search(task, evaluator, search);
     if (evaluator.stop_requested() && evaluator.remaining() > 0) return false;
-    BERTH_CHECK(evaluator.samples() > 0);
+    STOWPLAN_CHECK(evaluator.samples() > 0);
     FillCounts(evaluator, plan.column->sampled, record);
     const bool is_best = evaluator.has_best() && !plan.column->last;
     FillRuntime(task, is_best ? evaluator.best() : last, record);
-    if (is_best) BERTH_CHECK_EQ(*record.runtime_us, sim::ToMicros(evaluator.best_runtime()));
+    if (is_best) STOWPLAN_CHECK_EQ(*record.runtime_us, sim::ToMicros(evaluator.best_runtime()));
     if (!search.checkpoint.empty()) std::filesystem::remove(search.checkpoint);
     return true;
   }
@@ -289,7 +289,7 @@ std::unique_ptr<LoadedProblem> TableCells::Load(const TableBlock& block, const T
 }
 
 std::string TableCells::RepeatCommand(const CellPlan& plan) const {
-  std::string command = fmt::format("berth table {} --cells {}:{}/{}", table_.called(), plan.block->key,
+  std::string command = fmt::format("stowplan table {} --cells {}:{}/{}", table_.called(), plan.block->key,
                                     plan.line->key, plan.column->key);
   if (plan.size != BudgetSize::kStandard) command += fmt::format(" --budget {}", ToString(plan.size));
   if (plan.column->sampled) command += fmt::format(" --samples {} --seeds {}", plan.budget, plan.seed);
@@ -330,4 +330,4 @@ std::vector<CellRecord> RunCells(const CellSource& source, const std::vector<Cel
   return done;
 }
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

@@ -15,7 +15,7 @@
 #include "bench/tables/table.h"
 #include "bench/tables/testbed.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 
 struct CellPlan {
   const TableBlock* block = nullptr;
@@ -101,4 +101,4 @@ std::vector<CellRecord> RunCells(const CellSource& source, const std::vector<Cel
 std::vector<CellRecord> RunCells(const TableDefinition& table, const Testbed& testbed,
                                  const std::vector<CellPlan>& plans, const RunOptions& options);
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

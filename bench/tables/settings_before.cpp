@@ -12,7 +12,7 @@
 #include "agents/task.h"
 #include "sim/error.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 // Of the cell, or of a budget of as many samples that has its own.
@@ -123,4 +123,4 @@ bool AnyBefore(const TableResults& results, const std::string& block_key,
   });
 }
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

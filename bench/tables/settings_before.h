@@ -7,7 +7,7 @@
 
 #include "bench/tables/results.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 
 // "SGDP; HDP (12 of 14 rows); RNN (published)": columns whose cells all are, else of how many rows or in which blocks; empty
 // where there is none. Of learners that this build lacks today's settings are not known, so they are in none.
@@ -18,4 +18,4 @@ std::string SettingsBefore(const TableResults& results);
 bool AnyBefore(const TableResults& results, const std::string& block, const std::vector<std::string>& rows,
                const std::string& column);
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

@@ -15,7 +15,7 @@
 #include "sim/nearest_name.h"
 #include "sim/spec.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 using Cell = std::tuple<std::string, std::string, std::string>;
@@ -126,4 +126,4 @@ std::string AnyOfOtherScenarios(const TableDefinition& table, const Testbed& tes
   return other.empty() ? "" : *other.begin();
 }
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

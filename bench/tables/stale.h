@@ -8,7 +8,7 @@
 #include "bench/tables/table.h"
 #include "bench/tables/testbed.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 
 enum class StaleRows : std::uint8_t { kRefuse, kKeep, kDrop };
 // Throws InputError that lists them.
@@ -30,4 +30,4 @@ void RefuseOtherCells(const TableDefinition& table, const std::string& path);
 std::string AnyOfOtherScenarios(const TableDefinition& table, const Testbed& testbed,
                                 const std::vector<CellRecord>& rows, int threads);
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

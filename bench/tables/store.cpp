@@ -22,7 +22,7 @@
 #include "sim/error.h"
 #include "sim/formats/outputs.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 namespace fs = std::filesystem;
@@ -107,10 +107,10 @@ class Database {
     throw RunError(fmt::format("{}: the table store cannot be used: {}.", path_, why));
   }
   [[noreturn]] void Refuse(const std::string& why) const {
-    throw InputError(
-        fmt::format("{}: is damaged or no table store of this version ({}); `berth table --salvage` keeps it "
-                    "and goes on with its sound cells, --store names another.",
-                    path_, why));
+    throw InputError(fmt::format(
+        "{}: is damaged or no table store of this version ({}); `stowplan table --salvage` keeps it "
+        "and goes on with its sound cells, --store names another.",
+        path_, why));
   }
 
   void Execute(const std::string& sql) const {
@@ -260,7 +260,7 @@ std::string FirstPage() {
   const Database empty(":memory:");
   empty.OpenCells();
   std::string page = empty.Serialized();
-  BERTH_CHECK_LE(kPage, page.size());
+  STOWPLAN_CHECK_LE(kPage, page.size());
   page.resize(kPage);
   page[18] = page[19] = 2;  // offsets of SQLite's header: changes may lie in a file beside it
   return page;
@@ -515,7 +515,7 @@ std::vector<CellRecord> TableStore::All(const std::string& table) const {
       records.push_back(FromFields(fields, impl_->database.path()));
     } catch (const InputError& error) {
       throw InputError(
-          fmt::format("{} The store is damaged: `berth table --salvage` keeps it and goes on with its "
+          fmt::format("{} The store is damaged: `stowplan table --salvage` keeps it and goes on with its "
                       "sound cells.",
                       error.what()));
     }
@@ -524,4 +524,4 @@ std::vector<CellRecord> TableStore::All(const std::string& table) const {
   return records;
 }
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

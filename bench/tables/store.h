@@ -9,7 +9,7 @@
 
 #include "bench/tables/record.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 
 // What was recovered from a damaged store.
 struct SalvagedStore {
@@ -51,4 +51,4 @@ class TableStore {
   std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

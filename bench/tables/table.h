@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace berth::bench {
+namespace stowplan::bench {
 
 class TableResults;
 struct RenderedBlock;
@@ -175,7 +175,7 @@ struct TableBudget {
 struct TableDefinition {
   std::string name;                        // "hierarchical"
   std::string title;                       // "A Hierarchical Model for Device Placement (ICLR 2018)"
-  std::vector<TableParameter> parameters;  // of `berth calibrate --table`
+  std::vector<TableParameter> parameters;  // of `stowplan calibrate --table`
   std::vector<BorrowedRates> borrowed;
   std::string published_from;            // where the cells of a paper were read; empty = nothing is said
   std::vector<std::string> assumptions;  // what nobody published and we chose
@@ -218,4 +218,4 @@ const std::vector<TableName>& TableNames();
 // Throws InputError that lists the tables.
 const TableDefinition& FindTable(const std::string& name);
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

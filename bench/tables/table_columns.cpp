@@ -9,7 +9,7 @@
 #include "sim/formats/yaml_reader.h"
 #include "sim/spec.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 using formats::Fields;
@@ -99,8 +99,8 @@ std::vector<TableColumn> ReadColumns(const Value& list) {
       Add(ReadColumn(item), item, columns);
     }
   }
-  if (columns.empty()) list.Fail("is empty; a column is an agent of `berth list agents`");
+  if (columns.empty()) list.Fail("is empty; a column is an agent of `stowplan list agents`");
   return columns;
 }
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

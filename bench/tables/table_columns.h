@@ -7,9 +7,9 @@
 #include "bench/tables/table.h"
 #include "sim/formats/document.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 
 // Throws InputError.
 std::vector<TableColumn> ReadColumns(const formats::Value& list);
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

@@ -24,14 +24,14 @@
 #include "sim/nearest_name.h"
 #include "sim/spec.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 namespace fs = std::filesystem;
 using formats::Fields;
 using formats::Value;
 
-constexpr std::string_view kFormat = "berth.experiment";
+constexpr std::string_view kFormat = "stowplan.experiment";
 constexpr std::string_view kTop[] = {
     "format",  "version",     "name",    "title",    "cluster",     "grouper", "samples",
     "seeds",   "budgets",     "columns", "rows",     "blocks",      "fit",     "borrow",
@@ -107,7 +107,7 @@ class TableReader {
     table_.testbed = top.String("testbed", "");
     if (const auto name = top.Find("analysis")) {
       table_.analysis = FindAnalysis(name->Name());
-      if (table_.analysis == nullptr) name->Fail("is none of those that berth's own tables have");
+      if (table_.analysis == nullptr) name->Fail("is none of those that stowplan's own tables have");
       if (!table_.over.empty()) name->Fail("and `over` both say what the page opens with; give one of them");
     }
     if (const auto claims = top.Find("claims")) {
@@ -184,7 +184,7 @@ class TableReader {
     std::vector<std::string> known;
     for (const scenarios::WorkloadRow& row : scenarios::Workloads()) known.emplace_back(row.name);
     if (std::ranges::find(known, name) == known.end())
-      value.Fail(fmt::format("is {}, which is neither a file nor of `berth list workloads`{}", workload,
+      value.Fail(fmt::format("is {}, which is neither a file nor of `stowplan list workloads`{}", workload,
                              DidYouMean(name, known)));
     return workload;
   }
@@ -513,10 +513,10 @@ TableDefinition ReadTable(const std::string& path) {
   for (const TableName& ours : TableNames()) {
     if (table.name == ours.name)
       throw InputError(
-          fmt::format("{}: name: is {}, a table of berth's own; give it another name.", path, table.name));
+          fmt::format("{}: name: is {}, a table of stowplan's own; give it another name.", path, table.name));
   }
   if (table.analysis != nullptr)
-    throw InputError(fmt::format("{}: analysis: is for berth's own tables; leave it out.", path));
+    throw InputError(fmt::format("{}: analysis: is for stowplan's own tables; leave it out.", path));
   std::set<std::string> made;
   for (const TableBlock& block : table.blocks) {
     for (const TableLine& line : block.lines) {
@@ -539,4 +539,4 @@ TableDefinition ReadTable(const std::string& path) {
   return table;
 }
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

@@ -1,4 +1,4 @@
-// A table as a file: berth.experiment (docs/formats.md). Those of the papers are compiled in (bench/data/tables); a
+// A table as a file: stowplan.experiment (docs/formats.md). Those of the papers are compiled in (bench/data/tables); a
 // user's stands anywhere.
 #pragma once
 
@@ -7,9 +7,9 @@
 
 #include "bench/tables/table.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 
-// Whether `berth table` is given a file: a path, or what ends as one.
+// Whether `stowplan table` is given a file: a path, or what ends as one.
 bool IsTableFile(const std::string& name);
 
 // `source`: what messages call the text. Paths of graphs and clusters are relative to `folder`. Throws InputError with
@@ -20,4 +20,4 @@ TableDefinition ParseTable(std::string_view yaml, const std::string& source, con
 // anything runs.
 TableDefinition ReadTable(const std::string& path);
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

@@ -4,7 +4,7 @@
 #include "sim/nearest_name.h"
 #include "sim/spec.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 
 using formats::Value;
 
@@ -91,4 +91,4 @@ std::int64_t GroupsOf(const std::string& grouper) {
   return ParameterReader(spec).Int("groups", 0, 1, 1'000'000'000);
 }
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

@@ -14,7 +14,7 @@
 #include "sim/error.h"
 #include "sim/formats/document.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 
 // All throw InputError with the value's place.
 std::string KeyIn(const formats::Value& value);
@@ -68,4 +68,4 @@ void Add(Entry entry, const formats::Value& value, std::vector<Entry>& entries) 
   entries.push_back(std::move(entry));
 }
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

@@ -10,14 +10,14 @@
 #include "scenarios/scenarios.h"
 #include "sim/spec.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
-constexpr std::string_view kDataFolder = "$BERTH_DATA/";
+constexpr std::string_view kDataFolder = "$STOWPLAN_DATA/";
 
-// "$BERTH_DATA/x" with the folder in its place, where the environment names one.
+// "$STOWPLAN_DATA/x" with the folder in its place, where the environment names one.
 std::string Resolved(const std::string& workload) {
-  const char* const folder = std::getenv("BERTH_DATA");
+  const char* const folder = std::getenv("STOWPLAN_DATA");
   if (!IsOfDataFolder(workload) || folder == nullptr) return workload;
   return (std::filesystem::path(folder) / workload.substr(kDataFolder.size())).string();
 }
@@ -63,4 +63,4 @@ std::string CannotRun(const TableLine& line) {
   return fmt::format("workload {} is not built", name);
 }
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

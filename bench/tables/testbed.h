@@ -1,5 +1,5 @@
 // The machine of a table: what its cells are simulated with. Parameters come from
-// results/<table>/testbed.json, which `berth calibrate --table` writes; without that file the catalogue's
+// results/<table>/testbed.json, which `stowplan calibrate --table` writes; without that file the catalogue's
 // numbers hold.
 #pragma once
 
@@ -10,12 +10,12 @@
 #include "bench/tables/table.h"
 #include "sim/hardware.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 
 // results/<table>/testbed.json, of the table whose testbed holds.
 std::string TestbedPath(const TableDefinition& table);
 
-// Whether a workload is a file below the folder of other people's data, which the environment names: "$BERTH_DATA/x".
+// Whether a workload is a file below the folder of other people's data, which the environment names: "$STOWPLAN_DATA/x".
 bool IsOfDataFolder(const std::string& workload);
 
 class Testbed {
@@ -40,4 +40,4 @@ class Testbed {
 // Why a row cannot be run here ("workload bert is not built", its file is not there); empty if it can.
 std::string CannotRun(const TableLine& line);
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

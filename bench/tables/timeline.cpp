@@ -9,7 +9,7 @@
 
 #include "sim/error.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 using Spans = std::vector<std::pair<sim::Picos, sim::Picos>>;
@@ -80,4 +80,4 @@ std::vector<TimelineLane> ReadTimeline(const std::string& text, const std::strin
   return lanes;
 }
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

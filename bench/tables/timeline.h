@@ -10,7 +10,7 @@
 #include "sim/outcome.h"
 #include "sim/placement.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 
 inline constexpr std::size_t kTimelineParts = 120;  // of the runtime, equally long
 
@@ -29,4 +29,4 @@ std::string KeepTimeline(const sim::Outcome& outcome, const sim::Placement& plac
 // Throws InputError naming `where` for another text. Empty text = no lanes.
 std::vector<TimelineLane> ReadTimeline(const std::string& text, const std::string& where);
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

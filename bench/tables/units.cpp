@@ -14,7 +14,7 @@
 #include "bench/tables/results.h"
 #include "sim/spec.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 // Columns that every block ran on the same rows, fixed placements aside: those move no units.
@@ -194,4 +194,4 @@ std::vector<std::string> OutcomeOfUnits(const TableResults& results) {
 
 const TableAnalysis kUnits{.name = "units", .outcome = OutcomeOfUnits, .summary = Summary};
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

@@ -15,7 +15,7 @@
 #include "bench/tables/settings_before.h"
 #include "sim/error.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 using Cell = std::tuple<std::string, std::string, std::string>;
@@ -137,7 +137,7 @@ Comparison CompareRows(const std::vector<CellRecord>& rows, const std::vector<Ce
   auto was = rows.begin();
   for (const CellRecord& is : again) {
     was = std::find_if(was, rows.end(), [&](const CellRecord& row) { return IsOf(is, row); });
-    BERTH_CHECK(was != rows.end());
+    STOWPLAN_CHECK(was != rows.end());
     std::string said = is.note;
     if (is.note.empty()) said = DifferenceOf(*was, is);
     ++(!is.note.empty() ? compared.not_run : said.empty() ? compared.equal : compared.different);
@@ -155,4 +155,4 @@ Comparison CompareRows(const std::vector<CellRecord>& rows, const std::vector<Ce
   return compared;
 }
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

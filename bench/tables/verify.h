@@ -8,7 +8,7 @@
 #include "bench/tables/results.h"
 #include "bench/tables/runner.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 
 struct DrawnRows {
   std::vector<CellRecord> rows;
@@ -36,4 +36,4 @@ struct Comparison {
 };
 Comparison CompareRows(const std::vector<CellRecord>& rows, const std::vector<CellRecord>& again);
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

@@ -9,7 +9,7 @@
 #include "bench/plot.h"
 #include "sim/error.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 namespace fs = std::filesystem;
@@ -143,7 +143,7 @@ std::vector<ScoredFolder> ScoreFolders(const std::string& root) {
       if (entry.is_directory()) names.push_back(entry.path().filename().string());
   }
   if (names.empty())
-    throw InputError(root + ": holds no folder of recordings; `berth validate --record --out " + root +
+    throw InputError(root + ": holds no folder of recordings; `stowplan validate --record --out " + root +
                      "/NAME` makes one");
   std::ranges::sort(names);
   std::vector<ScoredFolder> folders;
@@ -159,7 +159,7 @@ std::vector<ScoredFolder> ScoreFolders(const std::string& root) {
 ReportPage MakeAccuracyPage(const std::vector<ScoredFolder>& folders, const GpuAccuracy& gpus) {
   ReportPage page{.title = kTitle,
                   .lead = gpus.lead,
-                  .facts = {{"command", "berth table accuracy --export"}},
+                  .facts = {{"command", "stowplan table accuracy --export"}},
                   .sections = gpus.verdict};
   page.sections.insert(page.sections.end(), gpus.every_row.begin(), gpus.every_row.end());
   for (const ScoredFolder& folder : folders) {
@@ -173,7 +173,7 @@ ReportPage MakeAccuracyPage(const std::vector<ScoredFolder>& folders, const GpuA
 ReportPage MakeAccuracyVerdict(const std::vector<ScoredFolder>& folders, const GpuAccuracy& gpus) {
   ReportPage page{.title = kTitle,
                   .lead = gpus.lead,
-                  .facts = {{"command", "berth table accuracy --export"},
+                  .facts = {{"command", "stowplan table accuracy --export"},
                             {"every workload, case and op", "[details.md](details.md)"}},
                   .sections = gpus.verdict};
   for (const ScoredFolder& folder : folders)
@@ -204,4 +204,4 @@ std::string PrintAccuracyHtml(const ReportPage& page, const std::vector<ScoredFo
   return PrintReportHtml(page, figures);
 }
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

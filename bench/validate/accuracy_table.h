@@ -9,7 +9,7 @@
 #include "bench/validate/held_out.h"
 #include "bench/validate/score.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 
 struct ScoredFolder {
   std::string name;  // "cpu"
@@ -27,4 +27,4 @@ ReportPage MakeAccuracyPage(const std::vector<ScoredFolder>& folders, const GpuA
 ReportPage MakeAccuracyVerdict(const std::vector<ScoredFolder>& folders, const GpuAccuracy& gpus);
 std::string PrintAccuracyHtml(const ReportPage& page, const std::vector<ScoredFolder>& folders);
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

@@ -16,7 +16,7 @@
 #include "sim/error.h"
 #include "sim/formats/formats.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 // Goals of the mean error of held-out rows, by family.
@@ -26,8 +26,8 @@ constexpr std::pair<std::string_view, double> kGoals[] = {{"gemm", 0.08},       
 
 // Whose times are compared, as models.csv and order.csv call them, and for people.
 constexpr std::pair<std::string_view, std::string_view> kPredictors[] = {
-    {"simulated", "berth"},   {"structural", "structural"}, {"operators", "sum of measured operators"},
-    {"neusight", "NeuSight"}, {"habitat", "Habitat"},       {"micro", "micro-benchmarks"},
+    {"simulated", "stowplan"}, {"structural", "structural"}, {"operators", "sum of measured operators"},
+    {"neusight", "NeuSight"},  {"habitat", "Habitat"},       {"micro", "micro-benchmarks"},
     {"roofline", "roofline"}};
 
 // A table with named columns.
@@ -212,8 +212,8 @@ ReportSection OrderSection(const Table& order) {
 // Means over GPUs; the worst GPU in parentheses.
 ReportSection FamiliesSection(const Table& ops) {
   ReportSection section{.title = "GPUs: ops, mean error over the GPUs (of the worst one)",
-                        .header = {"class", "goal", "GPUs", "berth, held-out shapes", "… and behind the host",
-                                   "berth, a GPU left out", "structural"}};
+                        .header = {"class", "goal", "GPUs", "stowplan, held-out shapes",
+                                   "… and behind the host", "stowplan, a GPU left out", "structural"}};
   for (const auto& [family, goal] : kGoals) {
     std::vector<std::string> cells = {std::string(family), PercentText(goal)};
     std::size_t gpus = 0;
@@ -308,4 +308,4 @@ GpuAccuracy ReadGpuAccuracy(const std::string& folder) {
   return made;
 }
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

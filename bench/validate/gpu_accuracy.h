@@ -1,5 +1,5 @@
 // Prices of real GPUs against what others measured: the GPU part of the table `accuracy`, rendered from error rows that
-// `berth calibrate` and bench/rows/ made of data that is not in the tree.
+// `stowplan calibrate` and bench/rows/ made of data that is not in the tree.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 #include "bench/report_page.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 
 struct GpuAccuracy {
   std::string lead;                      // what it comes to, in a sentence; empty where there is nothing
@@ -19,4 +19,4 @@ struct GpuAccuracy {
 // there is no such folder. Throws InputError, naming file and line, for one that is not well-formed.
 GpuAccuracy ReadGpuAccuracy(const std::string& folder);
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

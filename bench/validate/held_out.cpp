@@ -12,7 +12,7 @@
 #include "cost_models/op_work.h"
 #include "sim/formats/formats.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 using cost_models::LineSample;
@@ -122,4 +122,4 @@ HeldOut HoldWorkloadsOut(const std::string& folder) {
   return made;
 }
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

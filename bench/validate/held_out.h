@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace berth::bench {
+namespace stowplan::bench {
 
 struct HeldOutOps {
   std::string family;  // of cost_models/cpu_line.h; "all" = together
@@ -26,8 +26,8 @@ struct HeldOut {
   std::vector<HeldOutSteps> steps;
 };
 
-// Of a folder of recordings on CPUs, by the berth.cost_model beside each. Ops that stand-ins ran are a family of
+// Of a folder of recordings on CPUs, by the stowplan.cost_model beside each. Ops that stand-ins ran are a family of
 // their own. Empty where there are not two workloads, or one of them has an accelerator.
 HeldOut HoldWorkloadsOut(const std::string& folder);
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

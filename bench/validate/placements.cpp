@@ -15,7 +15,7 @@
 #include "sim/formats/formats.h"
 #include "sim/formats/outputs.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 using sim::DeviceIndex;
@@ -152,4 +152,4 @@ void WriteChosen(const sim::Problem& problem, const std::vector<ChosenPlacement>
   }
 }
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

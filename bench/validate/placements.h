@@ -1,4 +1,4 @@
-// The placements that `berth validate` measures: what people and agents come up with, from coherent to wild.
+// The placements that `stowplan validate` measures: what people and agents come up with, from coherent to wild.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 #include "sim/simulator.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 
 struct ChosenPlacement {
   std::string family;  // "one device", "blocks", "few cuts", "random", "searched"
@@ -21,8 +21,8 @@ struct ChosenPlacement {
 // the graph has no more.
 std::vector<ChosenPlacement> ChoosePlacements(const sim::Problem& problem, int count, std::uint64_t seed);
 
-// What `berth-profile graph` is given, into a folder: graph.json.zst, cluster.yaml and placements/<family>-NN.json.
+// What `stowplan-profile graph` is given, into a folder: graph.json.zst, cluster.yaml and placements/<family>-NN.json.
 void WriteChosen(const sim::Problem& problem, const std::vector<ChosenPlacement>& chosen,
                  const std::string& folder);
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

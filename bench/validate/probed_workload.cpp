@@ -21,7 +21,7 @@
 #include "sim/error.h"
 #include "sim/formats/formats.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 using profiler::ProbeOptions;
@@ -154,7 +154,7 @@ class Prober {
         fmt::format("bandwidth: {}B/s, curve: [{}]", link.bandwidth, fmt::join(knots, ", "));
   }
 
-  // As `berth calibrate` fits them.
+  // As `stowplan calibrate` fits them.
   void AddKind(const std::vector<std::int64_t>& dispatch_ns,
                const std::vector<profiler::ProbedOverlap>& overlap) {
     using End = cost_models::ObservedPair::End;
@@ -210,7 +210,7 @@ std::string TwoCoreCluster::Text() const {
     devices += fmt::format("  - {{name: {}, kind: {}, memory: {}B, overlap_copy: {:.3f}}}\n", name, kKind,
                            memory, overlap);
   return fmt::format(
-      "format: berth.cluster\nversion: 1\nname: two-cores\ndevices:\n{}"
+      "format: stowplan.cluster\nversion: 1\nname: two-cores\ndevices:\n{}"
       "links:\n  - {{name: copies, ends: [cpu0, cpu1], {}}}\n{}",
       devices, curve, dispatch);
 }
@@ -225,4 +225,4 @@ std::optional<ProbedWorkload> ProbeWorkload(const std::string& workload, const s
   return Prober(workload, graph, cores, options).Run();
 }
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

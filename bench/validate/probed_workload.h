@@ -11,7 +11,7 @@
 #include "sim/cluster.h"
 #include "sim/op_graph.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 
 // Two CPUs and what joins them; what was measured as it stands in a cluster file.
 struct TwoCoreCluster {
@@ -20,7 +20,7 @@ struct TwoCoreCluster {
   std::string curve = "bandwidth: 1GB/s";    // of the link
   std::string dispatch;
 
-  std::string Text() const;  // berth.cluster
+  std::string Text() const;  // stowplan.cluster
 };
 sim::Cluster ParseTwoCores(const std::string& text);
 
@@ -36,4 +36,4 @@ std::optional<ProbedWorkload> ProbeWorkload(const std::string& workload, const s
                                             const profiler::CoresByDevice& cores,
                                             const RecorderOptions& options);
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

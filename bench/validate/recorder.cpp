@@ -23,7 +23,7 @@
 #include "sim/formats/outputs.h"
 #include "sim/simulator.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 namespace fs = std::filesystem;
@@ -245,4 +245,4 @@ const std::vector<std::string>& DefaultWorkloads() {
   return workloads;
 }
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

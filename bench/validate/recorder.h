@@ -1,4 +1,4 @@
-// berth validate --record: probes the ops of a workload alone, copies and dispatch, then times whole steps
+// stowplan validate --record: probes the ops of a workload alone, copies and dispatch, then times whole steps
 // under many placements. Every workload is a file of its own, written after each placement, so that a run that was
 // stopped goes on.
 #pragma once
@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-namespace berth::bench {
+namespace stowplan::bench {
 
 struct RecorderOptions {
   std::string folder;
@@ -40,4 +40,4 @@ bool RecordWorkload(const std::string& workload, const RecorderOptions& options)
 // What is measured where nothing else is asked for: workloads at reduced sizes, with steps of some milliseconds.
 const std::vector<std::string>& DefaultWorkloads();
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

@@ -9,7 +9,7 @@
 #include "scenarios/scenarios.h"
 #include "sim/error.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 namespace fs = std::filesystem;
@@ -44,7 +44,7 @@ std::string FileStem(const std::string& workload) {
 
 std::vector<std::string> FindRecordings(const std::string& folder) {
   if (!fs::is_directory(folder))
-    throw InputError(folder + ": is no folder of recordings; `berth validate --record --out " + folder +
+    throw InputError(folder + ": is no folder of recordings; `stowplan validate --record --out " + folder +
                      "` makes one");
   std::vector<std::string> paths;
   for (const auto& entry : fs::directory_iterator(folder))
@@ -68,4 +68,4 @@ Recording ReadValidation(const std::string& path) {
       cost_models::BuiltinCatalogue());
 }
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

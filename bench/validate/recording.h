@@ -1,5 +1,5 @@
 // Recordings of whole steps (profiler/step_recording.h) as the program keeps them: one file for each workload,
-// and beside it the berth.cost_model of the ops that were probed then, as <name>.cost_model.json.
+// and beside it the stowplan.cost_model of the ops that were probed then, as <name>.cost_model.json.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 #include "profiler/step_recording.h"
 #include "sim/op_graph.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 
 using profiler::MeasuredPlacement;
 using Recording = profiler::StepRecording;
@@ -22,11 +22,11 @@ sim::OpGraph LoadMeasuredGraph(const std::string& workload, const std::string& f
 
 // The recordings in a folder, NAME.json.zst, by name. Throws InputError where there is none.
 std::vector<std::string> FindRecordings(const std::string& folder);
-// The berth.cost_model beside a recording: NAME.cost_model.json, or where there is none that of the folder,
+// The stowplan.cost_model beside a recording: NAME.cost_model.json, or where there is none that of the folder,
 // cost_model.json, if there is one.
 std::string CostsBeside(const std::string& path);
 
 // The name of its files: rnnlm(batch=4,steps=8) -> "rnnlm-batch=4-steps=8".
 std::string FileStem(const std::string& workload);
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

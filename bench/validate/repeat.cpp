@@ -6,7 +6,7 @@
 #include "bench/validate/score.h"
 #include "bench/validate/statistics.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 std::optional<Repeat> Compare(const Recording& then, const Score& now) {
@@ -44,4 +44,4 @@ void CompareRepeats(const std::string& folder, std::vector<Score>* scores) {
   }
 }
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

@@ -14,7 +14,7 @@
 #include "sim/formats/formats.h"
 #include "sim/simulator.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 constexpr double kLimits[] = {0.90, 0.95, 0.98, 0.99, 1.01, 1.02, 1.05, 1.10};
@@ -264,4 +264,4 @@ void SetIntervals(std::vector<Score>* scores) {
   }
 }
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

@@ -9,7 +9,7 @@
 #include "bench/validate/recording.h"
 #include "sim/cost_model.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 
 struct ScoredPlacement {
   std::string family;
@@ -44,7 +44,7 @@ struct Score {
   double load_before = 0, load_after = 0;
   std::vector<std::string> stand_ins;
   long accelerators = 0;  // of its devices
-  // They are one GPU, as all of a cluster are to `berth-profile graph`: tau and regret say nothing of placements over
+  // They are one GPU, as all of a cluster are to `stowplan-profile graph`: tau and regret say nothing of placements over
   // several GPUs.
   bool shared_accelerator() const { return accelerators > 1; }
   std::vector<ScoredPlacement> placements;  // that fitted
@@ -85,7 +85,7 @@ struct Score {
   std::optional<double> copy_time_ratio;
 };
 
-// `costs_path`: what prices its ops, a berth.cost_model or a name. folder: where a workload that is a graph file
+// `costs_path`: what prices its ops, a stowplan.cost_model or a name. folder: where a workload that is a graph file
 // is looked for, too.
 Score ScoreRecording(const Recording& recording, const std::string& costs_path,
                      const std::string& folder = {});
@@ -93,7 +93,7 @@ Score ScoreRecording(const Recording& recording, const std::string& costs_path,
 // The same with any model.
 Score ScoreRecording(const Recording& recording, const sim::CostModel& model, const std::string& folder = {});
 
-// All recordings of a folder, by file name, with intervals, each priced by the berth.cost_model beside it (CostsBeside)
+// All recordings of a folder, by file name, with intervals, each priced by the stowplan.cost_model beside it (CostsBeside)
 // unless one is given for all. Throws InputError where there is none, and where that beside a recording was measured on
 // another machine.
 std::vector<Score> ScoreFolder(const std::string& folder, const std::string& cost_model = {});
@@ -116,4 +116,4 @@ std::string PrintScores(const std::vector<Score>& scores);  // for people
 std::string PrintScoresJson(const std::vector<Score>& scores);
 std::string PrintScoresCsv(const std::vector<Score>& scores);  // a row for each placement
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

@@ -8,7 +8,7 @@
 #include "bench/validate/score.h"
 #include "sim/formats/json_text.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 constexpr const char* kNothing = "–";
@@ -168,4 +168,4 @@ std::string PrintScoresCsv(const std::vector<Score>& scores) {
   return out;
 }
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

@@ -5,7 +5,7 @@
 
 #include "sim/error.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 
 double Spread(const std::vector<double>& values) {
   const double median = Quantile(values, 0.5);
@@ -22,9 +22,9 @@ RankCorrelation KendallTauB(const std::vector<double>& measured, const std::vect
 
 RankCorrelation KendallTauB(const std::vector<double>& first, const std::vector<double>& second,
                             const std::vector<double>& measured, const std::vector<double>& margin) {
-  BERTH_CHECK_EQ(measured.size(), first.size());
-  BERTH_CHECK_EQ(measured.size(), second.size());
-  BERTH_CHECK_EQ(measured.size(), margin.size());
+  STOWPLAN_CHECK_EQ(measured.size(), first.size());
+  STOWPLAN_CHECK_EQ(measured.size(), second.size());
+  STOWPLAN_CHECK_EQ(measured.size(), margin.size());
   long long concordant = 0, discordant = 0, tied_first = 0, tied_second = 0, pairs = 0;
   for (std::size_t i = 0; i < measured.size(); ++i) {
     for (std::size_t j = 0; j < i; ++j) {
@@ -46,4 +46,4 @@ double TauCeiling(double between) {
   return std::sqrt(std::max(0.0, between));
 }
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

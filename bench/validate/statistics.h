@@ -5,7 +5,7 @@
 
 #include "profiler/statistics.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 
 using profiler::Quantile;
 
@@ -32,4 +32,4 @@ RankCorrelation KendallTauB(const std::vector<double>& first, const std::vector<
 // differ the root is an upper bound (Jensen). 0 where they do not agree at all.
 double TauCeiling(double between);
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

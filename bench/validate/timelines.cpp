@@ -13,7 +13,7 @@
 #include "sim/formats/formats.h"
 #include "sim/simulator.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 constexpr std::size_t kWorst = 15;  // ops that are listed
@@ -174,4 +174,4 @@ Timelines CompareTimelines(const Recording& recording, const std::string& costs_
           .difference = Difference(recording, problem, measured, simulated).Print()};
 }
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

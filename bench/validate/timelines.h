@@ -6,17 +6,17 @@
 
 #include "bench/validate/recording.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 
 struct Timelines {
-  std::string measured_trace;   // Chrome/Perfetto JSON, as `berth simulate --trace` writes it
+  std::string measured_trace;   // Chrome/Perfetto JSON, as `stowplan simulate --trace` writes it
   std::string simulated_trace;  // of the same placement
   std::string difference;       // text, for people
 };
 
-// Of the first traced step. `costs_path`: what prices its ops, a berth.cost_model or a name; folder: where a workload
+// Of the first traced step. `costs_path`: what prices its ops, a stowplan.cost_model or a name; folder: where a workload
 // that is a graph file is looked for, too. Throws InputError if no step was traced.
 Timelines CompareTimelines(const Recording& recording, const std::string& costs_path,
                            const std::string& folder = {});
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

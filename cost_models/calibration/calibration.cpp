@@ -12,7 +12,7 @@
 #include "cost_models/roofline.h"
 #include "sim/error.h"
 
-namespace berth::cost_models {
+namespace stowplan::cost_models {
 namespace {
 
 // A direction is compared with itself while the other is busy where latency is at most this share of the time.
@@ -344,4 +344,4 @@ CalibrationResult Calibrate(const std::vector<NamedRecording>& probes,
   return Calibrator(options, catalogue).Make(probes, steps);
 }
 
-}  // namespace berth::cost_models
+}  // namespace stowplan::cost_models

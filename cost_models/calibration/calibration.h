@@ -1,4 +1,4 @@
-// From recordings to a parameter file: what `berth calibrate` does, without files and without a terminal.
+// From recordings to a parameter file: what `stowplan calibrate` does, without files and without a terminal.
 //
 // Parameters come from isolated probes alone. Whole steps are what predictions are held against; they may give table
 // entries where that is asked for, never curves, efficiencies, links or costs of launching.
@@ -16,7 +16,7 @@
 #include "cost_models/calibration/op_fit.h"
 #include "cost_models/calibration/step_ops.h"
 
-namespace berth::cost_models {
+namespace stowplan::cost_models {
 
 struct CalibrationOptions {
   std::string name;     // of the parameters
@@ -62,4 +62,4 @@ CalibrationResult Calibrate(const std::vector<NamedRecording>& probes,
                             const std::vector<NamedRecording>& steps, const CalibrationOptions& options,
                             const Catalogue& catalogue);
 
-}  // namespace berth::cost_models
+}  // namespace stowplan::cost_models

@@ -13,7 +13,7 @@
 #include "cost_models/small_linear.h"
 #include "sim/error.h"
 
-namespace berth::cost_models {
+namespace stowplan::cost_models {
 namespace {
 
 using Knot = LinkParameters::Knot;
@@ -311,4 +311,4 @@ CopyFit FitCopies(const std::string& kind, std::vector<CopySample> samples) {
   return fit;
 }
 
-}  // namespace berth::cost_models
+}  // namespace stowplan::cost_models

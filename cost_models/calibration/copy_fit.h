@@ -7,7 +7,7 @@
 
 #include "cost_models/parameters.h"
 
-namespace berth::cost_models {
+namespace stowplan::cost_models {
 
 struct CopySample {
   sim::Bytes bytes = 0;
@@ -48,4 +48,4 @@ CopyFit FitCopies(const std::string& kind, std::vector<CopySample> samples);
 // Linear between knots, the last slope beyond.
 double CopyMicros(const std::vector<LinkParameters::Knot>& knots, sim::Bytes bytes);
 
-}  // namespace berth::cost_models
+}  // namespace stowplan::cost_models

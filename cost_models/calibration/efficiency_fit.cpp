@@ -5,7 +5,7 @@
 #include "cost_models/calibration/errors.h"
 #include "cost_models/portable_math.h"
 
-namespace berth::cost_models {
+namespace stowplan::cost_models {
 namespace {
 
 constexpr double kLeast = 1e-3, kMost = 2;
@@ -94,4 +94,4 @@ std::map<OpClass, FittedNumber> FitEfficiency(const std::vector<ProbedWork>& ops
   return fitted;
 }
 
-}  // namespace berth::cost_models
+}  // namespace stowplan::cost_models

@@ -8,7 +8,7 @@
 #include "cost_models/parameters.h"
 #include "cost_models/roofline.h"
 
-namespace berth::cost_models {
+namespace stowplan::cost_models {
 
 struct ProbedWork {
   std::shared_ptr<const sim::OpGraph> graph;  // that `work` points into
@@ -24,4 +24,4 @@ std::map<OpClass, FittedNumber> FitEfficiency(const std::vector<ProbedWork>& ops
                                               ClassEfficiency start, const std::vector<Tile>& tiles,
                                               const RooflineOptions& options);
 
-}  // namespace berth::cost_models
+}  // namespace stowplan::cost_models

@@ -10,7 +10,7 @@
 #include "profiler/statistics.h"
 #include "sim/error.h"
 
-namespace berth::cost_models {
+namespace stowplan::cost_models {
 
 ErrorSummary Errors(const std::vector<std::pair<double, double>>& pairs) {
   if (pairs.empty()) return {};
@@ -44,7 +44,7 @@ double MedianOf(std::vector<double> values) {
 }
 
 double WeightedMedian(std::vector<std::pair<double, double>> values) {
-  BERTH_CHECK(!values.empty());
+  STOWPLAN_CHECK(!values.empty());
   std::ranges::sort(values);
   double total = 0, seen = 0;
   for (const auto& [value, weight] : values) total += weight;
@@ -59,4 +59,4 @@ double Rounded(double value) {
   return std::strtod(fmt::format("{:.6g}", value).c_str(), nullptr);
 }
 
-}  // namespace berth::cost_models
+}  // namespace stowplan::cost_models

@@ -6,7 +6,7 @@
 
 #include "cost_models/parameters.h"
 
-namespace berth::cost_models {
+namespace stowplan::cost_models {
 
 // Of (measured, predicted) pairs, both positive. Errors are |predicted / measured - 1|.
 struct ErrorSummary {
@@ -28,4 +28,4 @@ double WeightedMedian(std::vector<std::pair<double, double>> values_and_weights)
 // Six significant digits: no measurement has more, and files stay readable.
 double Rounded(double value);
 
-}  // namespace berth::cost_models
+}  // namespace stowplan::cost_models

@@ -7,7 +7,7 @@
 #include "sim/error.h"
 #include "sim/units.h"
 
-namespace berth::cost_models {
+namespace stowplan::cost_models {
 
 void Facts::Fail(const std::string& what) const {
   throw InputError(place_ + " " + what);
@@ -83,4 +83,4 @@ Repeats ReadRepeats(const Facts& facts) {
   return repeats;
 }
 
-}  // namespace berth::cost_models
+}  // namespace stowplan::cost_models

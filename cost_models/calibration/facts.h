@@ -8,7 +8,7 @@
 
 #include "sim/op_graph.h"
 
-namespace berth::cost_models {
+namespace stowplan::cost_models {
 
 class Facts {
  public:
@@ -44,4 +44,4 @@ struct Repeats {
 };
 Repeats ReadRepeats(const Facts& facts);
 
-}  // namespace berth::cost_models
+}  // namespace stowplan::cost_models

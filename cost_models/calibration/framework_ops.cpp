@@ -11,7 +11,7 @@
 
 #include "sim/units.h"
 
-namespace berth::cost_models {
+namespace stowplan::cost_models {
 namespace {
 
 using Dims = std::vector<std::int64_t>;
@@ -530,4 +530,4 @@ std::vector<std::string_view> ToldNames() {
   return names;
 }
 
-}  // namespace berth::cost_models
+}  // namespace stowplan::cost_models

@@ -9,7 +9,7 @@
 #include "cost_models/calibration/observations.h"
 #include "profiler/records.h"
 
-namespace berth::cost_models {
+namespace stowplan::cost_models {
 
 struct ToldOp {
   // What the call did, without times: one op, or the two gradients that one call of convolution_backward makes. Empty
@@ -31,4 +31,4 @@ std::optional<ObservedOp> TellCollective(const profiler::Marker& marker);
 // All names that may be told, sorted: for documents and tests.
 std::vector<std::string_view> ToldNames();
 
-}  // namespace berth::cost_models
+}  // namespace stowplan::cost_models

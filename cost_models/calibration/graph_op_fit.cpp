@@ -10,7 +10,7 @@
 #include "cost_models/calibration/errors.h"
 #include "cost_models/op_work.h"
 
-namespace berth::cost_models {
+namespace stowplan::cost_models {
 
 void EnterGraphOps(const Observations& observed, sim::DeviceClass device_class, const OpFitOptions& options,
                    OpFit* fit) {
@@ -61,4 +61,4 @@ void EnterGraphOps(const Observations& observed, sim::DeviceClass device_class, 
                     fit->kind, fmt::join(stand_ins, ", ")));
 }
 
-}  // namespace berth::cost_models
+}  // namespace stowplan::cost_models

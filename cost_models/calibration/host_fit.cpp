@@ -9,7 +9,7 @@
 #include "cost_models/calibration/copy_fit.h"
 #include "cost_models/calibration/errors.h"
 
-namespace berth::cost_models {
+namespace stowplan::cost_models {
 namespace {
 
 // Issuing must leave the device this share of the time for a pair to say something about the device.
@@ -168,4 +168,4 @@ HostFit FitHost(const IssueProbes& observed, sim::DeviceClass device_class, cons
   return HostFitter(observed, device_class, kind).Make();
 }
 
-}  // namespace berth::cost_models
+}  // namespace stowplan::cost_models

@@ -8,7 +8,7 @@
 #include "cost_models/calibration/observations.h"
 #include "cost_models/parameters.h"
 
-namespace berth::cost_models {
+namespace stowplan::cost_models {
 
 // Two streams at once, held against the model of streams (docs/model.md, section 3).
 struct PairFit {
@@ -34,4 +34,4 @@ struct HostFit {
 // Notes name what an accelerator's recordings lack; a CPU device has one stream and no queue.
 HostFit FitHost(const IssueProbes& observed, sim::DeviceClass device_class, const std::string& kind);
 
-}  // namespace berth::cost_models
+}  // namespace stowplan::cost_models

@@ -9,7 +9,7 @@
 #include "cost_models/calibration/errors.h"
 #include "profiler/statistics.h"
 
-namespace berth::cost_models {
+namespace stowplan::cost_models {
 namespace {
 
 constexpr int kFolds = 5;
@@ -158,4 +158,4 @@ CpuLines FitCpuLines(const std::vector<LineSample>& samples) {
   return made;
 }
 
-}  // namespace berth::cost_models
+}  // namespace stowplan::cost_models

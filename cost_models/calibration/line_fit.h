@@ -8,7 +8,7 @@
 #include "cost_models/cpu_line.h"
 #include "cost_models/parameters.h"
 
-namespace berth::cost_models {
+namespace stowplan::cost_models {
 
 struct LineSample {
   OpWork work;
@@ -28,4 +28,4 @@ CpuLines FitCpuLines(const std::vector<LineSample>& samples);
 // g-th with all that are equal to it modulo `folds`, those below 0 never. 0 where the others make no line of its family.
 std::vector<double> HeldOutLineMicros(const std::vector<LineSample>& samples, int folds);
 
-}  // namespace berth::cost_models
+}  // namespace stowplan::cost_models

@@ -9,7 +9,7 @@
 #include "sim/formats/json_text.h"
 #include "sim/nearest_name.h"
 
-namespace berth::cost_models {
+namespace stowplan::cost_models {
 namespace {
 
 using profiler::Recording;
@@ -144,7 +144,7 @@ std::string KindNamed(const std::string& gpu, const Catalogue& catalogue) {
 }  // namespace
 
 void CheckOneMachine(const std::vector<NamedRecording>& recordings) {
-  BERTH_CHECK(!recordings.empty());
+  STOWPLAN_CHECK(!recordings.empty());
   for (std::size_t i = 1; i < recordings.size(); ++i) {
     const NamedRecording &a = recordings.front(), &b = recordings[i];
     if (RecorderOf(a.recording) != RecorderOf(b.recording))
@@ -224,7 +224,7 @@ std::map<sim::DeviceClass, std::string> KindsOf(const std::vector<NamedRecording
                                    device_class, kind, device_class));
     if (sheet == nullptr || sim::ToString(sheet->kind.device_class) != device_class) {
       throw InputError(
-          fmt::format("--kind {}={}: '{}' is no {} of the catalogue{}; `berth list devices` shows them",
+          fmt::format("--kind {}={}: '{}' is no {} of the catalogue{}; `stowplan list devices` shows them",
                       device_class, kind, kind, device_class, DidYouMean(kind, catalogue.DeviceNames())));
     }
     kinds[sheet->kind.device_class] = kind;
@@ -234,10 +234,10 @@ std::map<sim::DeviceClass, std::string> KindsOf(const std::vector<NamedRecording
   if (accelerator != recordings.end() && !kinds.contains(sim::DeviceClass::kGpu)) {
     throw InputError(
         fmt::format("{}: '{}' is no device that the catalogue knows by name; say with --kind gpu=KIND "
-                    "what it is (`berth list devices`; gpu where there is none like it)",
+                    "what it is (`stowplan list devices`; gpu where there is none like it)",
                     accelerator->source, gpu));
   }
   return kinds;
 }
 
-}  // namespace berth::cost_models
+}  // namespace stowplan::cost_models

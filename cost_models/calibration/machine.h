@@ -8,7 +8,7 @@
 #include "cost_models/calibration/observations.h"
 #include "cost_models/parameters.h"
 
-namespace berth::cost_models {
+namespace stowplan::cost_models {
 
 // Throws InputError naming two recordings and the first fact in which they differ: recorders of two families;
 // of one device, any fact of machine or software; of two (a GPU and its host's CPU), any that both tell.
@@ -33,4 +33,4 @@ std::map<sim::DeviceClass, std::string> KindsOf(const std::vector<NamedRecording
                                                 const std::map<std::string, std::string>& given,
                                                 const Catalogue& catalogue);
 
-}  // namespace berth::cost_models
+}  // namespace stowplan::cost_models

@@ -12,7 +12,7 @@
 #include "sim/error.h"
 #include "sim/nearest_name.h"
 
-namespace berth::cost_models {
+namespace stowplan::cost_models {
 namespace {
 
 constexpr std::string_view kFacts[] = {"machine", "driver", "library", "date", "source", "licence", "device"};
@@ -290,4 +290,4 @@ MeasuredRows ParseMeasuredRows(std::string_view csv, const std::string& source) 
   return RowReader(csv, source).Read();
 }
 
-}  // namespace berth::cost_models
+}  // namespace stowplan::cost_models

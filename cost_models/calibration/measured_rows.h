@@ -1,4 +1,4 @@
-// A plain table of measured ops, from any program: what `berth calibrate ROWS.csv` reads. The columns are in
+// A plain table of measured ops, from any program: what `stowplan calibrate ROWS.csv` reads. The columns are in
 // docs/calibration.md#rows.
 #pragma once
 
@@ -10,7 +10,7 @@
 
 #include "cost_models/op_work.h"
 
-namespace berth::cost_models {
+namespace stowplan::cost_models {
 
 struct MeasuredRow {
   int line = 0;
@@ -35,4 +35,4 @@ struct MeasuredRows {
 // licence).
 MeasuredRows ParseMeasuredRows(std::string_view csv, const std::string& source);
 
-}  // namespace berth::cost_models
+}  // namespace stowplan::cost_models

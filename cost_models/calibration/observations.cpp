@@ -12,7 +12,7 @@
 #include "sim/formats/formats.h"
 #include "sim/formats/json_text.h"
 
-namespace berth::cost_models {
+namespace stowplan::cost_models {
 namespace {
 
 using profiler::Part;
@@ -21,7 +21,7 @@ using profiler::Recording;
 constexpr std::string_view kProbeKinds[] = {profiler::kProbesKind, "pytorch.copies", "pytorch.launch",
                                             "pytorch.ops"};
 
-// What parts are called: by berth-profile, by profiler/pytorch.
+// What parts are called: by stowplan-profile, by profiler/pytorch.
 const std::map<std::string_view, CopyPath>& CopyParts() {
   static const std::map<std::string_view, CopyPath> parts = {
       {"copy_h2d_pinned", CopyPath::kPinnedToDevice},
@@ -99,7 +99,7 @@ class ObservationReader {
     if (std::ranges::find(kProbeKinds, recording.kind) == std::end(kProbeKinds)) {
       throw InputError(
           fmt::format("{}: holds '{}', but parameters come from isolated probes alone: recordings of "
-                      "`berth-profile run`, or "
+                      "`stowplan-profile run`, or "
                       "copies, launch and ops of profiler/pytorch/record.py",
                       one.source, recording.kind));
     }
@@ -390,4 +390,4 @@ Observations Observe(std::vector<NamedRecording> recordings) {
   return observations;
 }
 
-}  // namespace berth::cost_models
+}  // namespace stowplan::cost_models

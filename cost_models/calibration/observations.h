@@ -1,4 +1,4 @@
-// What recordings of isolated probes say, in the same plain words whoever recorded: berth-profile run
+// What recordings of isolated probes say, in the same plain words whoever recorded: stowplan-profile run
 // (kind profiler.probes) or profiler/pytorch/record.py (kinds pytorch.copies, pytorch.launch, pytorch.ops).
 //
 // Recordings of whole steps (profiler.activity, pytorch.<network>, Kineto) are no probes: see step_ops.h.
@@ -14,7 +14,7 @@
 #include "profiler/recording.h"
 #include "sim/cluster.h"
 
-namespace berth::cost_models {
+namespace stowplan::cost_models {
 
 struct NamedRecording {
   std::string source;  // what messages call it
@@ -35,7 +35,7 @@ struct ObservedOp {
 
 std::string LabelOf(const ObservedOp& op);  // "gemm f32 m=64 n=32 k=16"
 
-// One op of a graph, alone on the device (`berth-profile run --graph`).
+// One op of a graph, alone on the device (`stowplan-profile run --graph`).
 struct ObservedGraphOp {
   sim::DeviceClass device_class = sim::DeviceClass::kGpu;
   std::shared_ptr<const sim::OpGraph> graph;  // the op, which is the last, behind sources for what it reads
@@ -122,4 +122,4 @@ double ExcessOfEvents(const Observations& observed);
 // That `recording` holds whole steps, not probes.
 bool IsOfSteps(const profiler::Recording& recording);
 
-}  // namespace berth::cost_models
+}  // namespace stowplan::cost_models

@@ -14,7 +14,7 @@
 #include "cost_models/calibration/probe_graph.h"
 #include "cost_models/ratio_curve.h"
 
-namespace berth::cost_models {
+namespace stowplan::cost_models {
 namespace {
 
 constexpr std::size_t kLeastPoints = 5;  // of a curve
@@ -305,4 +305,4 @@ OpFit FitOps(const Observations& observed, sim::DeviceClass device_class, const 
   return OpFitter(observed, device_class, kind, catalogue, options).Make();
 }
 
-}  // namespace berth::cost_models
+}  // namespace stowplan::cost_models

@@ -9,7 +9,7 @@
 #include "cost_models/calibration/observations.h"
 #include "cost_models/parameters.h"
 
-namespace berth::cost_models {
+namespace stowplan::cost_models {
 
 struct OpFitOptions {
   // Contractions whose f32 ops are what the rows in tf32 measured; of the others the rows in f32 are. Not given: as the
@@ -58,4 +58,4 @@ Repeats TimeAlone(const Repeats& hot, const std::optional<Repeats>& cold, sim::D
 OpFit FitOps(const Observations& observed, sim::DeviceClass device_class, const std::string& kind,
              const Catalogue& catalogue, const OpFitOptions& options);
 
-}  // namespace berth::cost_models
+}  // namespace stowplan::cost_models

@@ -5,7 +5,7 @@
 #include "cost_models/op_types.h"
 #include "profiler/op_graphs.h"
 
-namespace berth::cost_models {
+namespace stowplan::cost_models {
 
 std::optional<ProbeGraph> GraphOf(const ObservedOp& observed) {
   profiler::OpCase one;
@@ -21,4 +21,4 @@ std::optional<ProbeGraph> GraphOf(const ObservedOp& observed) {
   return ProbeGraph{std::make_shared<sim::OpGraph>(std::move(*graph)), last, observed.op == "gemm"};
 }
 
-}  // namespace berth::cost_models
+}  // namespace stowplan::cost_models

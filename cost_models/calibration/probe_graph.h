@@ -1,4 +1,4 @@
-// An observed op as a graph of one op in berth's own types, so that it is priced, signed and classed by the same
+// An observed op as a graph of one op in stowplan's own types, so that it is priced, signed and classed by the same
 // code as the ops of workloads.
 #pragma once
 
@@ -8,7 +8,7 @@
 #include "cost_models/calibration/observations.h"
 #include "sim/op_graph.h"
 
-namespace berth::cost_models {
+namespace stowplan::cost_models {
 
 struct ProbeGraph {
   std::shared_ptr<const sim::OpGraph> graph;  // its producers first, the op last
@@ -21,4 +21,4 @@ struct ProbeGraph {
 // a shape that lacks a dimension.
 std::optional<ProbeGraph> GraphOf(const ObservedOp& op);
 
-}  // namespace berth::cost_models
+}  // namespace stowplan::cost_models

@@ -8,7 +8,7 @@
 
 #include "sim/error.h"
 
-namespace berth::cost_models {
+namespace stowplan::cost_models {
 namespace {
 
 constexpr std::size_t kBins = 48;
@@ -153,8 +153,8 @@ class Booster {
 }  // namespace
 
 RatioTables FitRatioTables(std::span<const RatioRow> rows) {
-  BERTH_CHECK(!rows.empty());
+  STOWPLAN_CHECK(!rows.empty());
   return Booster(rows).Run();
 }
 
-}  // namespace berth::cost_models
+}  // namespace stowplan::cost_models

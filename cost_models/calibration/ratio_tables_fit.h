@@ -7,7 +7,7 @@
 
 #include "cost_models/ratio_tables.h"
 
-namespace berth::cost_models {
+namespace stowplan::cost_models {
 
 struct RatioRow {
   std::vector<double> features;  // ShapeFeatures()
@@ -20,4 +20,4 @@ struct RatioRow {
 inline constexpr int kRatioSteps = 200;
 RatioTables FitRatioTables(std::span<const RatioRow> rows);
 
-}  // namespace berth::cost_models
+}  // namespace stowplan::cost_models

@@ -14,7 +14,7 @@
 #include "sim/fnv.h"
 #include "sim/nearest_name.h"
 
-namespace berth::cost_models {
+namespace stowplan::cost_models {
 namespace {
 
 constexpr std::uint64_t kHeldOutEvery = 5;
@@ -256,7 +256,7 @@ class RowsFitter {
     const std::string place = fmt::format("{}:{}", table.source, row.line);
     if (sheet == nullptr) {
       throw InputError(
-          fmt::format("{}: the device '{}' is no kind of the catalogue{}; `berth list devices` shows "
+          fmt::format("{}: the device '{}' is no kind of the catalogue{}; `stowplan list devices` shows "
                       "them, and --sheet FILE describes another",
                       place, kind, DidYouMean(kind, catalogue_.DeviceNames())));
     }
@@ -526,7 +526,7 @@ class RowsFitter {
 
 RowsFit FitRows(const std::vector<MeasuredRows>& tables, const RowsFitOptions& options,
                 const Catalogue& catalogue) {
-  BERTH_CHECK(!tables.empty());
+  STOWPLAN_CHECK(!tables.empty());
   return RowsFitter(tables, options, catalogue).Run();
 }
 
@@ -562,4 +562,4 @@ std::string PrintRowsFitCsv(const RowsFit& fit) {
   return text;
 }
 
-}  // namespace berth::cost_models
+}  // namespace stowplan::cost_models

@@ -23,7 +23,7 @@
 #include "cost_models/calibration/measured_rows.h"
 #include "cost_models/parameters.h"
 
-namespace berth::cost_models {
+namespace stowplan::cost_models {
 
 struct RowsFitOptions {
   std::map<std::string, std::string>
@@ -72,4 +72,4 @@ std::string PrintRowsFit(const RowsFit& fit);
 // A line for each class; errors as shares, empty where there is none.
 std::string PrintRowsFitCsv(const RowsFit& fit);
 
-}  // namespace berth::cost_models
+}  // namespace stowplan::cost_models

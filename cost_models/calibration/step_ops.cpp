@@ -14,7 +14,7 @@
 #include "profiler/statistics.h"
 #include "sim/error.h"
 
-namespace berth::cost_models {
+namespace stowplan::cost_models {
 namespace {
 
 using profiler::ActivityTrace;
@@ -225,4 +225,4 @@ std::string AccountOf(const StepOps& steps) {
   return text;
 }
 
-}  // namespace berth::cost_models
+}  // namespace stowplan::cost_models

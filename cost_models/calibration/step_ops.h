@@ -13,7 +13,7 @@
 #include "cost_models/calibration/observations.h"
 #include "profiler/sanitiser.h"
 
-namespace berth::cost_models {
+namespace stowplan::cost_models {
 
 // One op, phase, format and shape over its calls.
 struct StepOp {
@@ -50,4 +50,4 @@ StepOps OpsOfSteps(const std::string& source, const profiler::ActivityTrace& tra
 // device's time went.
 std::string AccountOf(const StepOps& steps);
 
-}  // namespace berth::cost_models
+}  // namespace stowplan::cost_models

@@ -1,6 +1,6 @@
 # Writes the catalogue's files as byte arrays into one C++ source: `cmake -DOUT=… -DDIR=… -P embed.cmake`.
 # Bytes, not string literals: literals have a size limit and escapes.
-file(WRITE ${OUT}.new "#include \"cost_models/embedded_data.h\"\n\nnamespace berth::cost_models {\n")
+file(WRITE ${OUT}.new "#include \"cost_models/embedded_data.h\"\n\nnamespace stowplan::cost_models {\n")
 foreach(file devices.yaml links.yaml efficiency.yaml prices.json)
   string(REGEX REPLACE "[.].*" "" name ${file})
   string(SUBSTRING ${name} 0 1 first)
@@ -13,5 +13,5 @@ foreach(file devices.yaml links.yaml efficiency.yaml prices.json)
        "std::string_view Embedded${name}() {\n"
        "  return {reinterpret_cast<const char*>(k${name}), sizeof k${name}};\n}\n")
 endforeach()
-file(APPEND ${OUT}.new "}  // namespace berth::cost_models\n")
+file(APPEND ${OUT}.new "}  // namespace stowplan::cost_models\n")
 file(RENAME ${OUT}.new ${OUT})

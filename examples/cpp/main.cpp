@@ -6,7 +6,7 @@
 #include "cost_models/cost_models.h"
 #include "scenarios/scenarios.h"
 
-using namespace berth;
+using namespace stowplan;
 
 int main(int arguments, char** argument) {
   sim::OpGraph graph;
@@ -28,7 +28,7 @@ int main(int arguments, char** argument) {
   const sim::Placement alone{.device = std::vector<sim::DeviceIndex>(graph.ops.size(), gpu)};
   std::printf("one GPU: %.1f ms\n", sim::ToMicros(sim::MakeSimulator(problem)->Run(alone).runtime) / 1e3);
 
-  agents::SetPluginFolder(BERTH_PLUGIN_FOLDER);  // for learners: ./towers placeto
+  agents::SetPluginFolder(STOWPLAN_PLUGIN_FOLDER);  // for learners: ./towers placeto
   const agents::Task task = agents::MakeTask(problem, "colocation");
   agents::Evaluator evaluator(task, {.budget = 200});
   agents::MakeAgent(arguments > 1 ? argument[1] : "local_search")->Search(task, evaluator, {.seed = 1});

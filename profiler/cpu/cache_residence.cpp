@@ -6,7 +6,7 @@
 
 #include "profiler/executor/plan.h"
 
-namespace berth::profiler {
+namespace stowplan::profiler {
 namespace {
 
 sim::Cluster OneDevice() {
@@ -151,4 +151,4 @@ std::vector<CacheResidence> FindCacheResidence(const sim::OpGraph& graph,
   return cached;
 }
 
-}  // namespace berth::profiler
+}  // namespace stowplan::profiler

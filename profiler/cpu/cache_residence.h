@@ -8,7 +8,7 @@
 
 #include "sim/op_graph.h"
 
-namespace berth::profiler {
+namespace stowplan::profiler {
 
 // The second-level cache of a core [bytes].
 sim::Bytes CacheBytes();
@@ -30,4 +30,4 @@ std::vector<CacheResidence> FindCacheResidence(const sim::OpGraph& graph,
 // What an op reads and writes.
 sim::Bytes TrafficOf(const sim::OpGraph& graph, sim::OpIndex op);
 
-}  // namespace berth::profiler
+}  // namespace stowplan::profiler

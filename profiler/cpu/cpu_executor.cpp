@@ -4,7 +4,7 @@
 #include "profiler/cpu/pace.h"
 #include "profiler/executor/device_group.h"
 
-namespace berth::profiler {
+namespace stowplan::profiler {
 
 std::unique_ptr<Executor> MakeCpuExecutor(const sim::OpGraph& graph, const sim::Cluster& cluster,
                                           const CoresByDevice& cores) {
@@ -14,4 +14,4 @@ std::unique_ptr<Executor> MakeCpuExecutor(const sim::OpGraph& graph, const sim::
   return MakeExecutor(graph, cluster, cores, std::move(parts));
 }
 
-}  // namespace berth::profiler
+}  // namespace stowplan::profiler

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace berth::profiler {
+namespace stowplan::profiler {
 namespace {
 
 KernelMaker FindMaker(std::string_view type) {
@@ -35,4 +35,4 @@ std::vector<std::string_view> KernelTypes() {
   return types;
 }
 
-}  // namespace berth::profiler
+}  // namespace stowplan::profiler

@@ -12,7 +12,7 @@
 #include "profiler/kernel.h"
 #include "sim/op_graph.h"
 
-namespace berth::profiler {
+namespace stowplan::profiler {
 
 MadeKernel MakeCpuKernel(const sim::OpGraph& graph, sim::OpIndex op);
 
@@ -73,4 +73,4 @@ const std::vector<KernelRow>& DataKernels();
 // every output.
 std::unique_ptr<Kernel> MakeStandIn(const OpTensors& tensors);
 
-}  // namespace berth::profiler
+}  // namespace stowplan::profiler

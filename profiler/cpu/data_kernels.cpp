@@ -8,7 +8,7 @@
 
 #include "profiler/cpu/cpu_kernels.h"
 
-namespace berth::profiler {
+namespace stowplan::profiler {
 namespace {
 
 constexpr std::int64_t kWord = 4;
@@ -187,4 +187,4 @@ std::unique_ptr<Kernel> MakeStandIn(const OpTensors& tensors) {
   return KernelOf(run, 2 * side * side * kWord);
 }
 
-}  // namespace berth::profiler
+}  // namespace stowplan::profiler

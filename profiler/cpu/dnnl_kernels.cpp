@@ -12,7 +12,7 @@
 
 #include "profiler/cpu/cpu_kernels.h"
 
-namespace berth::profiler {
+namespace stowplan::profiler {
 namespace {
 
 using dnnl::memory;
@@ -352,4 +352,4 @@ const std::vector<KernelRow>& DnnlKernels() {
   return rows;
 }
 
-}  // namespace berth::profiler
+}  // namespace stowplan::profiler

@@ -4,7 +4,7 @@
 
 #include "profiler/cpu/cpu_kernels.h"
 
-namespace berth::profiler {
+namespace stowplan::profiler {
 namespace {
 
 // out[i] = f(x[i], y[i]) for tensors of one size, in the order of the op's inputs.
@@ -298,4 +298,4 @@ const std::vector<KernelRow>& LoopKernels() {
   return rows;
 }
 
-}  // namespace berth::profiler
+}  // namespace stowplan::profiler

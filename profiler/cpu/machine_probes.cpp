@@ -6,7 +6,7 @@
 #include "profiler/cpu/probes.h"
 #include "profiler/statistics.h"
 
-namespace berth::profiler {
+namespace stowplan::profiler {
 namespace {
 
 // Traced steps, undisturbed ones unless others will do, a few at a time, so that they can be stopped.
@@ -238,4 +238,4 @@ std::vector<ProbedOverlap> ProbeOverlap(const sim::Cluster& cluster, const Cores
   }
 }
 
-}  // namespace berth::profiler
+}  // namespace stowplan::profiler

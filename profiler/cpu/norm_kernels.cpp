@@ -4,7 +4,7 @@
 
 #include "profiler/cpu/cpu_kernels.h"
 
-namespace berth::profiler {
+namespace stowplan::profiler {
 namespace {
 
 // Statistics of each channel (the last axis) over all others: mean into `mean`, 1 / deviation into `inverse`.
@@ -167,4 +167,4 @@ const std::vector<KernelRow>& NormKernels() {
   return rows;
 }
 
-}  // namespace berth::profiler
+}  // namespace stowplan::profiler

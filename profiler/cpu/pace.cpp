@@ -10,7 +10,7 @@
 #include "profiler/executor/device_thread.h"
 #include "profiler/statistics.h"
 
-namespace berth::profiler {
+namespace stowplan::profiler {
 namespace {
 
 constexpr int kProducts = 6;  // of a measurement of the pace
@@ -95,4 +95,4 @@ Pace FindPace(const CoresByDevice& cores, int milliseconds) {
   return {.ns = all[first + half / 2]};
 }
 
-}  // namespace berth::profiler
+}  // namespace stowplan::profiler

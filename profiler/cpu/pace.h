@@ -7,7 +7,7 @@
 
 #include "profiler/executor.h"
 
-namespace berth::profiler {
+namespace stowplan::profiler {
 
 // What two readings of the clock take with nothing between them [ns].
 std::int64_t ClockCost();
@@ -27,4 +27,4 @@ double QuietShare(const CoresByDevice& cores, const Pace& pace, int milliseconds
 // Of the elapsed time the share that so many products take at that pace, at most 1.
 double ShareAtPace(std::int64_t products, const Pace& pace, std::int64_t elapsed_ns);
 
-}  // namespace berth::profiler
+}  // namespace stowplan::profiler

@@ -1,4 +1,4 @@
-// Probes of what CPU devices do to one another, for berth-profile: by the executor, as steps do it.
+// Probes of what CPU devices do to one another, for stowplan-profile: by the executor, as steps do it.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -8,7 +8,7 @@
 #include "profiler/host_machine.h"
 #include "profiler/probe_rows.h"
 
-namespace berth::profiler {
+namespace stowplan::profiler {
 namespace {
 
 // Devices of `cores` each, the second on cores that are left.
@@ -138,4 +138,4 @@ sim::Attribute MeasureOverlap(const Probe&, const MeasureOptions& options) {
       });
 }
 
-}  // namespace berth::profiler
+}  // namespace stowplan::profiler

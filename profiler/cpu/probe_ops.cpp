@@ -18,7 +18,7 @@
 #include "profiler/probe_rows.h"
 #include "sim/error.h"
 
-namespace berth::profiler {
+namespace stowplan::profiler {
 namespace {
 
 // A run of more than this [s], by what a core does at least, is left out: it is wanted some twenty times, and all probes
@@ -218,4 +218,4 @@ MeasureProbe FindMeasurement(std::string_view name) {
   return probe != nullptr && probe->cases != nullptr ? MeasureOpsOnCpu : nullptr;
 }
 
-}  // namespace berth::profiler
+}  // namespace stowplan::profiler

@@ -6,7 +6,7 @@
 #include "profiler/backend.h"
 #include "profiler/probes.h"
 
-namespace berth::profiler {
+namespace stowplan::profiler {
 
 // The result of the part.
 using MeasureProbe = sim::Attribute (*)(const Probe& probe, const MeasureOptions& options);
@@ -25,4 +25,4 @@ sim::Attribute MeasureOverlap(const Probe& probe, const MeasureOptions& options)
 // format other than f32, or an op of no kernel.
 sim::OpGraph GraphOnCpu(const OpCase& one);
 
-}  // namespace berth::profiler
+}  // namespace stowplan::profiler

@@ -12,7 +12,7 @@
 #include "profiler/executor/device_thread.h"
 #include "profiler/executor/initial_values.h"
 
-namespace berth::profiler {
+namespace stowplan::profiler {
 namespace {
 
 const sim::Output& OutputAt(const sim::OpGraph& graph, sim::TensorRef tensor) {
@@ -242,4 +242,4 @@ std::vector<ProbedOp> ProbeOps(const sim::OpGraph& graph, const std::vector<std:
   return all;
 }
 
-}  // namespace berth::profiler
+}  // namespace stowplan::profiler

@@ -10,7 +10,7 @@
 #include "sim/cluster.h"
 #include "sim/op_graph.h"
 
-namespace berth::profiler {
+namespace stowplan::profiler {
 
 struct ProbeOptions {
   int warm_up = 3;
@@ -68,4 +68,4 @@ struct ProbedOverlap {
 std::vector<ProbedOverlap> ProbeOverlap(const sim::Cluster& cluster, const CoresByDevice& cores,
                                         const ProbeOptions& options);
 
-}  // namespace berth::profiler
+}  // namespace stowplan::profiler

@@ -6,7 +6,7 @@
 #include "profiler/executor/block_pool.h"
 #include "sim/error.h"
 
-namespace berth::profiler::cuda {
+namespace stowplan::profiler::cuda {
 namespace {
 
 // "cudaMalloc(&data_, bytes)" is told as "cudaMalloc".
@@ -46,4 +46,4 @@ void Check(cudnnStatus_t status, const char* call) {
   throw RunError(what);
 }
 
-}  // namespace berth::profiler::cuda
+}  // namespace stowplan::profiler::cuda

@@ -6,7 +6,7 @@
 #include <cuda_runtime.h>
 #include <cudnn.h>
 
-namespace berth::profiler::cuda {
+namespace stowplan::profiler::cuda {
 
 // An error that has been dealt with must not be found by the next call, as those of algorithms that a library tried.
 void ForgetLastError();
@@ -17,6 +17,6 @@ void Check(cudaError_t status, const char* call);
 void Check(cublasStatus_t status, const char* call);
 void Check(cudnnStatus_t status, const char* call);
 
-}  // namespace berth::profiler::cuda
+}  // namespace stowplan::profiler::cuda
 
-#define BERTH_CUDA(call) ::berth::profiler::cuda::Check((call), #call)
+#define STOWPLAN_CUDA(call) ::stowplan::profiler::cuda::Check((call), #call)

@@ -6,7 +6,7 @@
 #include "profiler/backend.h"
 #include "profiler/executor/memo.h"
 
-namespace berth::profiler::cuda {
+namespace stowplan::profiler::cuda {
 namespace {
 
 cudnnDataType_t DataType(Type type) {
@@ -31,10 +31,10 @@ std::int64_t ElementsOf(const std::array<std::int64_t, 4>& shape) {
 cudnnTensorDescriptor_t DescribeTensor(std::vector<std::shared_ptr<void>>* keep, Type type,
                                        bool channels_last, const std::array<std::int64_t, 4>& shape) {
   cudnnTensorDescriptor_t descriptor = nullptr;
-  BERTH_CUDA(cudnnCreateTensorDescriptor(&descriptor));
+  STOWPLAN_CUDA(cudnnCreateTensorDescriptor(&descriptor));
   keep->push_back(Owned(descriptor, &cudnnDestroyTensorDescriptor));
   const auto [n, c, h, w] = Ints(shape);
-  BERTH_CUDA(cudnnSetTensor4dDescriptor(descriptor, Layout(channels_last), DataType(type), n, c, h, w));
+  STOWPLAN_CUDA(cudnnSetTensor4dDescriptor(descriptor, Layout(channels_last), DataType(type), n, c, h, w));
   return descriptor;
 }
 
@@ -42,20 +42,21 @@ CudnnConvolution::CudnnConvolution(const ConvolutionSize& size, ConvolutionWay w
                                    const Libraries& libraries)
     : size_(size), way_(way) {
   x_ = DescribeTensor(&kept_, size.type, size.channels_last, size.input);
-  BERTH_CUDA(cudnnCreateFilterDescriptor(&w_));
+  STOWPLAN_CUDA(cudnnCreateFilterDescriptor(&w_));
   kept_.push_back(Owned(w_, &cudnnDestroyFilterDescriptor));
   const auto [k, c, r, s] = Ints(size.filter);
-  BERTH_CUDA(cudnnSetFilter4dDescriptor(w_, DataType(size.type), Layout(size.channels_last), k, c, r, s));
-  BERTH_CUDA(cudnnCreateConvolutionDescriptor(&how_));
+  STOWPLAN_CUDA(cudnnSetFilter4dDescriptor(w_, DataType(size.type), Layout(size.channels_last), k, c, r, s));
+  STOWPLAN_CUDA(cudnnCreateConvolutionDescriptor(&how_));
   kept_.push_back(Owned(how_, &cudnnDestroyConvolutionDescriptor));
-  BERTH_CUDA(cudnnSetConvolution2dDescriptor(
+  STOWPLAN_CUDA(cudnnSetConvolution2dDescriptor(
       how_, static_cast<int>(size.padding[0]), static_cast<int>(size.padding[1]),
       static_cast<int>(size.stride[0]), static_cast<int>(size.stride[1]), 1, 1, CUDNN_CROSS_CORRELATION,
       CUDNN_DATA_FLOAT));
-  BERTH_CUDA(cudnnSetConvolutionGroupCount(how_, static_cast<int>(size.groups)));
-  BERTH_CUDA(cudnnSetConvolutionMathType(how_, size.tensor_cores ? CUDNN_TENSOR_OP_MATH : CUDNN_FMA_MATH));
+  STOWPLAN_CUDA(cudnnSetConvolutionGroupCount(how_, static_cast<int>(size.groups)));
+  STOWPLAN_CUDA(cudnnSetConvolutionMathType(how_, size.tensor_cores ? CUDNN_TENSOR_OP_MATH : CUDNN_FMA_MATH));
   std::array<int, 4> shape{};
-  BERTH_CUDA(cudnnGetConvolution2dForwardOutputDim(how_, x_, w_, &shape[0], &shape[1], &shape[2], &shape[3]));
+  STOWPLAN_CUDA(
+      cudnnGetConvolution2dForwardOutputDim(how_, x_, w_, &shape[0], &shape[1], &shape[2], &shape[3]));
   output_ = {shape[0], shape[1], shape[2], shape[3]};
   y_ = DescribeTensor(&kept_, size.type, size.channels_last, output_);
   const cudnnHandle_t dnn = libraries.dnn();
@@ -88,17 +89,17 @@ void CudnnConvolution::Take(int algorithm, std::size_t workspace, cudnnMathType_
   algorithm_ = algorithm;
   workspace_ = workspace;
   // Any other than FMA lets f32 be rounded to tf32, CUDNN_DEFAULT_MATH too.
-  BERTH_CUDA(cudnnSetConvolutionMathType(how_, size_.tensor_cores ? math : CUDNN_FMA_MATH));
+  STOWPLAN_CUDA(cudnnSetConvolutionMathType(how_, size_.tensor_cores ? math : CUDNN_FMA_MATH));
 }
 
 template <typename Performance, typename Rank>
 void CudnnConvolution::Choose(const Rank& rank, const Libraries& libraries) {
   std::array<Performance, 16> ranked{};
   int count = 0;
-  BERTH_CUDA(rank(static_cast<int>(ranked.size()), &count, ranked.data()));
+  STOWPLAN_CUDA(rank(static_cast<int>(ranked.size()), &count, ranked.data()));
   const auto buffer = [&](const std::array<std::int64_t, 4>& of) {
     DeviceBuffer made(static_cast<std::size_t>(ElementsOf(of)) * BytesOf(size_.type));
-    BERTH_CUDA(cudaMemsetAsync(made.get(), 0, made.bytes(), libraries.stream()));
+    STOWPLAN_CUDA(cudaMemsetAsync(made.get(), 0, made.bytes(), libraries.stream()));
     return made;
   };
   const DeviceBuffer x = buffer(size_.input), w = buffer(size_.filter), y = buffer(output_);
@@ -123,7 +124,7 @@ void CudnnConvolution::Choose(const Rank& rank, const Libraries& libraries) {
           Run(libraries, x.get(), y.get(), w.get());
           break;
       }
-      BERTH_CUDA(cudaStreamSynchronize(libraries.stream()));
+      STOWPLAN_CUDA(cudaStreamSynchronize(libraries.stream()));
       ForgetLastError();
       return;
     } catch (const std::runtime_error& why) {
@@ -190,21 +191,21 @@ void CudnnConvolution::Run(const Libraries& libraries, const void* first, const 
   void* const workspace = libraries.workspace().get();
   switch (way_) {
     case ConvolutionWay::kForward:
-      BERTH_CUDA(cudnnConvolutionForward(libraries.dnn(), &one, x_, first, w_, second, how_,
-                                         static_cast<cudnnConvolutionFwdAlgo_t>(algorithm_), workspace,
-                                         workspace_, &zero, y_, into));
+      STOWPLAN_CUDA(cudnnConvolutionForward(libraries.dnn(), &one, x_, first, w_, second, how_,
+                                            static_cast<cudnnConvolutionFwdAlgo_t>(algorithm_), workspace,
+                                            workspace_, &zero, y_, into));
       break;
     case ConvolutionWay::kDataGradient:
-      BERTH_CUDA(cudnnConvolutionBackwardData(libraries.dnn(), &one, w_, second, y_, first, how_,
-                                              static_cast<cudnnConvolutionBwdDataAlgo_t>(algorithm_),
-                                              workspace, workspace_, &zero, x_, into));
+      STOWPLAN_CUDA(cudnnConvolutionBackwardData(libraries.dnn(), &one, w_, second, y_, first, how_,
+                                                 static_cast<cudnnConvolutionBwdDataAlgo_t>(algorithm_),
+                                                 workspace, workspace_, &zero, x_, into));
       break;
     case ConvolutionWay::kFilterGradient:
-      BERTH_CUDA(cudnnConvolutionBackwardFilter(libraries.dnn(), &one, x_, first, y_, second, how_,
-                                                static_cast<cudnnConvolutionBwdFilterAlgo_t>(algorithm_),
-                                                workspace, workspace_, &zero, w_, into));
+      STOWPLAN_CUDA(cudnnConvolutionBackwardFilter(libraries.dnn(), &one, x_, first, y_, second, how_,
+                                                   static_cast<cudnnConvolutionBwdFilterAlgo_t>(algorithm_),
+                                                   workspace, workspace_, &zero, w_, into));
       break;
   }
 }
 
-}  // namespace berth::profiler::cuda
+}  // namespace stowplan::profiler::cuda

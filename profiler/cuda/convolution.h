@@ -9,7 +9,7 @@
 
 #include "profiler/cuda/prepared_op.h"
 
-namespace berth::profiler::cuda {
+namespace stowplan::profiler::cuda {
 
 enum class ConvolutionWay : std::uint8_t { kForward, kDataGradient, kFilterGradient };
 
@@ -74,4 +74,4 @@ cudnnTensorDescriptor_t DescribeTensor(std::vector<std::shared_ptr<void>>* keep,
                                        bool channels_last, const std::array<std::int64_t, 4>& shape);
 std::int64_t ElementsOf(const std::array<std::int64_t, 4>& shape);
 
-}  // namespace berth::profiler::cuda
+}  // namespace stowplan::profiler::cuda

@@ -6,7 +6,7 @@
 #include "profiler/executor/device_shares.h"
 #include "profiler/executor/device_thread.h"
 
-namespace berth::profiler::cuda {
+namespace stowplan::profiler::cuda {
 
 void GpuClock::SetZero(const Stream& stream) {
   std::vector<Bracket> brackets;
@@ -39,27 +39,28 @@ CudaAccelerator::CudaAccelerator(std::shared_ptr<const GraphKernels> kernels, St
   // Stand-ins multiply what is here: it must be numbers.
   if (scratch_.bytes() == 0) return;
   const cudaStream_t stream = LineOf(Queue::kOps).stream.get();  // the default stream is in no order with it
-  BERTH_CUDA(cudaMemsetAsync(scratch_.get(), 0, scratch_.bytes(), stream));
-  BERTH_CUDA(cudaStreamSynchronize(stream));
+  STOWPLAN_CUDA(cudaMemsetAsync(scratch_.get(), 0, scratch_.bytes(), stream));
+  STOWPLAN_CUDA(cudaStreamSynchronize(stream));
 }
 
 Block CudaAccelerator::NewBlock(sim::Bytes bytes) {
   void* data = nullptr;
-  BERTH_CUDA(cudaMalloc(&data, static_cast<std::size_t>(std::max<sim::Bytes>(bytes, 1))));
+  STOWPLAN_CUDA(cudaMalloc(&data, static_cast<std::size_t>(std::max<sim::Bytes>(bytes, 1))));
   return {data, [](void* block) { cudaFree(block); }};
 }
 
 Block NewPinnedBlock(sim::Bytes bytes) {
   void* data = nullptr;
-  BERTH_CUDA(
+  STOWPLAN_CUDA(
       cudaHostAlloc(&data, static_cast<std::size_t>(std::max<sim::Bytes>(bytes, 1)), cudaHostAllocPortable));
   return {data, [](void* block) { cudaFreeHost(block); }};
 }
 
 void CudaAccelerator::Upload(void* to, const void* from_host, sim::Bytes bytes) {
   const cudaStream_t stream = LineOf(Queue::kOps).stream.get();
-  BERTH_CUDA(cudaMemcpyAsync(to, from_host, static_cast<std::size_t>(bytes), cudaMemcpyHostToDevice, stream));
-  BERTH_CUDA(cudaStreamSynchronize(stream));
+  STOWPLAN_CUDA(
+      cudaMemcpyAsync(to, from_host, static_cast<std::size_t>(bytes), cudaMemcpyHostToDevice, stream));
+  STOWPLAN_CUDA(cudaStreamSynchronize(stream));
 }
 
 void CudaAccelerator::BeginStep(bool timed) {
@@ -77,8 +78,8 @@ void CudaAccelerator::RunOp(sim::OpIndex op, const KernelArguments& arguments) {
 }
 
 void CudaAccelerator::Copy(Queue queue, void* to, const void* from, sim::Bytes bytes) {
-  BERTH_CUDA(cudaMemcpyAsync(to, from, static_cast<std::size_t>(bytes), cudaMemcpyDefault,
-                             LineOf(queue).stream.get()));
+  STOWPLAN_CUDA(cudaMemcpyAsync(to, from, static_cast<std::size_t>(bytes), cudaMemcpyDefault,
+                                LineOf(queue).stream.get()));
 }
 
 Accelerator::Mark CudaAccelerator::Put(Queue queue) {
@@ -105,12 +106,12 @@ bool CudaAccelerator::AllFinite(const void* numbers, std::int64_t count) {
   if (count == 0) return true;
   const Stream& stream = LineOf(Queue::kOps).stream;
   int found = 0;
-  BERTH_CUDA(cudaMemsetAsync(found_.get(), 0, sizeof(int), stream.get()));
+  STOWPLAN_CUDA(cudaMemsetAsync(found_.get(), 0, sizeof(int), stream.get()));
   LaunchFindNotFinite(static_cast<const float*>(numbers), count, static_cast<int*>(found_.get()),
                       stream.get());
-  BERTH_CUDA(cudaMemcpyAsync(&found, found_.get(), sizeof(int), cudaMemcpyDeviceToHost, stream.get()));
+  STOWPLAN_CUDA(cudaMemcpyAsync(&found, found_.get(), sizeof(int), cudaMemcpyDeviceToHost, stream.get()));
   stream.Wait();
   return found == 0;
 }
 
-}  // namespace berth::profiler::cuda
+}  // namespace stowplan::profiler::cuda

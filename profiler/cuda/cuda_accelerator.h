@@ -12,7 +12,7 @@
 #include "profiler/cuda/resources.h"
 #include "profiler/executor/accelerator.h"
 
-namespace berth::profiler::cuda {
+namespace stowplan::profiler::cuda {
 
 // The clock of a GPU's events against Now(): one zero for all accelerators of a GPU, set anew for each timed step, since
 // the time between two events is told in few digits.
@@ -73,4 +73,4 @@ class CudaAccelerator : public Accelerator {
 // Host memory that copies to and from a GPU need not go through other memory for.
 Block NewPinnedBlock(sim::Bytes bytes);
 
-}  // namespace berth::profiler::cuda
+}  // namespace stowplan::profiler::cuda

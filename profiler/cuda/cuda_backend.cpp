@@ -1,4 +1,4 @@
-// What the plug-in gives to berth-profile (profiler/backend.h).
+// What the plug-in gives to stowplan-profile (profiler/backend.h).
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
@@ -8,7 +8,6 @@
 
 #include <fmt/format.h>
 
-#include "berth_interface.h"
 #include "profiler/backend.h"
 #include "profiler/cuda/check.h"
 #include "profiler/cuda/cuda_accelerator.h"
@@ -18,8 +17,9 @@
 #include "profiler/executor/device_group.h"
 #include "sim/error.h"
 #include "sim/plugin_interface.h"
+#include "stowplan_interface.h"
 
-namespace berth::profiler::cuda {
+namespace stowplan::profiler::cuda {
 namespace {
 
 std::string VersionText(int version) {  // 13000 is "13.0"
@@ -89,7 +89,7 @@ class CudaBackend : public Backend {
                                                                      ? "the driver lists none"
                                                                      : cudaGetErrorString(status)));
     }
-    BERTH_CUDA(cudaGetDeviceProperties(&properties_, 0));
+    STOWPLAN_CUDA(cudaGetDeviceProperties(&properties_, 0));
   }
 
   sim::Attributes Machine() const override {
@@ -106,10 +106,10 @@ class CudaBackend : public Backend {
 
   sim::Attributes Software() const override {
     int driver = 0, runtime = 0, blas = 0;
-    BERTH_CUDA(cudaDriverGetVersion(&driver));
-    BERTH_CUDA(cudaRuntimeGetVersion(&runtime));
+    STOWPLAN_CUDA(cudaDriverGetVersion(&driver));
+    STOWPLAN_CUDA(cudaRuntimeGetVersion(&runtime));
     cublasHandle_t handle = nullptr;
-    BERTH_CUDA(cublasCreate(&handle));
+    STOWPLAN_CUDA(cublasCreate(&handle));
     cublasGetVersion(handle, &blas);
     cublasDestroy(handle);
     return {{"cuda_driver", {VersionText(driver)}},
@@ -127,7 +127,7 @@ class CudaBackend : public Backend {
 
   sim::Attribute Run(const Probe& probe, const MeasureOptions& options) override {
     const MeasureProbe measure = FindMeasurement(probe.name);
-    BERTH_CHECK(measure != nullptr);
+    STOWPLAN_CHECK(measure != nullptr);
     return measure(probe, options);
   }
   sim::Attribute RunOps(const sim::OpGraph& graph, const MeasureOptions& options) override {
@@ -136,7 +136,7 @@ class CudaBackend : public Backend {
 
   std::optional<sim::Bytes> FreeMemory() const override {
     std::size_t free = 0, total = 0;
-    BERTH_CUDA(cudaMemGetInfo(&free, &total));
+    STOWPLAN_CUDA(cudaMemGetInfo(&free, &total));
     return static_cast<sim::Bytes>(free);
   }
 
@@ -185,13 +185,13 @@ class CudaBackend : public Backend {
 };
 
 }  // namespace
-}  // namespace berth::profiler::cuda
+}  // namespace stowplan::profiler::cuda
 
-BERTH_EXPORT_INTERFACE(BERTH_INTERFACE);
+STOWPLAN_EXPORT_INTERFACE(STOWPLAN_INTERFACE);
 
-extern "C" __attribute__((visibility("default"))) std::unique_ptr<berth::profiler::Backend>
-berth_profiler_backend();
+extern "C" __attribute__((visibility("default"))) std::unique_ptr<stowplan::profiler::Backend>
+stowplan_profiler_backend();
 
-std::unique_ptr<berth::profiler::Backend> berth_profiler_backend() {
-  return std::make_unique<berth::profiler::cuda::CudaBackend>();
+std::unique_ptr<stowplan::profiler::Backend> stowplan_profiler_backend() {
+  return std::make_unique<stowplan::profiler::cuda::CudaBackend>();
 }

@@ -14,7 +14,7 @@
 #include "profiler/backend.h"
 #include "sim/error.h"
 
-namespace berth::profiler::cuda {
+namespace stowplan::profiler::cuda {
 namespace {
 
 constexpr std::size_t kBufferBytes = std::size_t{4} << 20;
@@ -323,7 +323,7 @@ void CuptiActivity::Start() {
 }
 
 ActivityTrace CuptiActivity::Stop() {
-  BERTH_CHECK(recording_);
+  STOWPLAN_CHECK(recording_);
   for (const KindRow& row : kKinds) cuptiActivityDisable(row.kind);
   recording_ = false;
   const CUptiResult flushed = cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
@@ -358,4 +358,4 @@ void CuptiActivity::Decode(std::uint8_t* buffer, std::size_t bytes, ActivityTrac
   if (bytes > 0 && (result != CUPTI_ERROR_MAX_LIMIT_REACHED || end < buffer + bytes)) ++trace.cut_records;
 }
 
-}  // namespace berth::profiler::cuda
+}  // namespace stowplan::profiler::cuda

@@ -8,7 +8,7 @@
 
 #include "profiler/records.h"
 
-namespace berth::profiler::cuda {
+namespace stowplan::profiler::cuda {
 
 // Records kernels, copies, fills, memory, runtime and driver calls, external correlation, synchronisation, markers
 // and the recorder's own overhead of this process, from Start() to Stop(). One at a time in a process.
@@ -40,4 +40,4 @@ class CuptiActivity {
   bool recording_ = false;
 };
 
-}  // namespace berth::profiler::cuda
+}  // namespace stowplan::profiler::cuda

@@ -7,7 +7,7 @@
 #include "profiler/cuda/check.h"
 #include "profiler/cuda/kernels.h"
 
-namespace berth::profiler::cuda {
+namespace stowplan::profiler::cuda {
 
 constexpr int kThreads = 256;
 
@@ -80,7 +80,7 @@ void ForType(Type type, const Run& run) {
       run(__nv_bfloat16{});
       break;
   }
-  BERTH_CUDA(cudaGetLastError());
+  STOWPLAN_CUDA(cudaGetLastError());
 }
 
 // One block for each row: few threads where rows are short.
@@ -88,4 +88,4 @@ inline unsigned RowThreads(std::int64_t columns) {
   return columns <= 128 ? 64 : columns <= 1024 ? 256 : 1024;
 }
 
-}  // namespace berth::profiler::cuda
+}  // namespace stowplan::profiler::cuda

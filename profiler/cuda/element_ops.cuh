@@ -4,7 +4,7 @@
 #include "profiler/cuda/device_code.cuh"
 #include "profiler/cuda/kernels.h"
 
-namespace berth::profiler::cuda {
+namespace stowplan::profiler::cuda {
 
 template <Each kOp>
 __device__ float Apply(float x) {
@@ -43,4 +43,4 @@ void ForPair(Pair op, const Run& run) {
   ForOp<Pair::kAdd, Pair::kSub, Pair::kMul, Pair::kReluGrad, Pair::kSigmoidGrad, Pair::kTanhGrad>(op, run);
 }
 
-}  // namespace berth::profiler::cuda
+}  // namespace stowplan::profiler::cuda

@@ -5,7 +5,7 @@
 #include "profiler/backend.h"
 #include "profiler/cuda/kernels_graph.h"
 
-namespace berth::profiler::cuda {
+namespace stowplan::profiler::cuda {
 namespace {
 
 GpuMaker FindMaker(std::string_view type) {
@@ -44,7 +44,7 @@ class TrialTensors {
  private:
   void* Zeros(sim::Bytes bytes) {
     buffers_.emplace_back(static_cast<std::size_t>(std::max<sim::Bytes>(bytes, 4)));
-    BERTH_CUDA(cudaMemsetAsync(buffers_.back().get(), 0, buffers_.back().bytes(), stream_));
+    STOWPLAN_CUDA(cudaMemsetAsync(buffers_.back().get(), 0, buffers_.back().bytes(), stream_));
     return buffers_.back().get();
   }
 
@@ -75,7 +75,7 @@ GraphKernels MakeGraphKernels(const sim::OpGraph& graph, const Libraries& librar
     ForgetLastError();
     const TrialTensors trial(tensors, kernel.scratch_bytes, libraries.stream());
     kernel.run(trial.arguments, libraries);
-    BERTH_CUDA(cudaStreamSynchronize(libraries.stream()));
+    STOWPLAN_CUDA(cudaStreamSynchronize(libraries.stream()));
   };
   GraphKernels made{.table = MakeKernelTable(graph, how)};
   for (const auto& kernel : made.table.kernels)
@@ -112,11 +112,11 @@ GpuKernel MakeGpuStandIn(const OpTensors& tensors) {
     }
     for (std::size_t i = 0; i < writes.size(); ++i) {
       if (writes[i] > 0)
-        BERTH_CUDA(
+        STOWPLAN_CUDA(
             cudaMemsetAsync(a.out<void>(i), 0, static_cast<std::size_t>(writes[i]), libraries.stream()));
     }
   };
   return kernel;
 }
 
-}  // namespace berth::profiler::cuda
+}  // namespace stowplan::profiler::cuda

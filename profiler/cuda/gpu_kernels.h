@@ -13,7 +13,7 @@
 #include "profiler/executor/op_tensors.h"
 #include "profiler/kernel.h"
 
-namespace berth::profiler::cuda {
+namespace stowplan::profiler::cuda {
 
 struct GpuKernel {
   // Enqueues on the stream of `libraries`; empty where there is nothing to do. Arguments point to device memory.
@@ -60,4 +60,4 @@ inline float* Floats(void* data) {
   return static_cast<float*>(data);
 }
 
-}  // namespace berth::profiler::cuda
+}  // namespace stowplan::profiler::cuda

@@ -4,7 +4,7 @@
 #include "profiler/cuda/gpu_kernels.h"
 #include "profiler/cuda/kernels_graph.h"
 
-namespace berth::profiler::cuda {
+namespace stowplan::profiler::cuda {
 namespace {
 
 using profiler::ElementsOf;
@@ -81,10 +81,10 @@ void CopyRows(const float* from, std::int64_t from_width, float* to, std::int64_
               std::int64_t width, std::int64_t rows, cudaStream_t stream) {
   constexpr std::size_t kWord = sizeof(float);
   if (width == 0 || rows == 0) return;
-  BERTH_CUDA(cudaMemcpy2DAsync(to, static_cast<std::size_t>(to_width) * kWord, from,
-                               static_cast<std::size_t>(from_width) * kWord,
-                               static_cast<std::size_t>(width) * kWord, static_cast<std::size_t>(rows),
-                               cudaMemcpyDeviceToDevice, stream));
+  STOWPLAN_CUDA(cudaMemcpy2DAsync(to, static_cast<std::size_t>(to_width) * kWord, from,
+                                  static_cast<std::size_t>(from_width) * kWord,
+                                  static_cast<std::size_t>(width) * kWord, static_cast<std::size_t>(rows),
+                                  cudaMemcpyDeviceToDevice, stream));
 }
 
 std::optional<GpuKernel> MakeJoin(const OpTensors& t, MakingOf&) {
@@ -125,7 +125,7 @@ std::optional<GpuKernel> MakeCorner(const OpTensors& t, MakingOf&) {
   }
   return GpuKernel{[corner, bytes = static_cast<std::size_t>(t.output(0).bytes),
                     pads = corner.common != corner.to](const KernelArguments& a, const Libraries& libraries) {
-    if (pads) BERTH_CUDA(cudaMemsetAsync(a.out(0), 0, bytes, libraries.stream()));
+    if (pads) STOWPLAN_CUDA(cudaMemsetAsync(a.out(0), 0, bytes, libraries.stream()));
     LaunchCorner(a.in(0), a.out(0), corner, libraries.stream());
   }};
 }
@@ -226,4 +226,4 @@ const std::vector<GpuRow>& ElementRows() {
   return rows;
 }
 
-}  // namespace berth::profiler::cuda
+}  // namespace stowplan::profiler::cuda

@@ -5,7 +5,7 @@
 #include "profiler/cuda/gpu_kernels.h"
 #include "profiler/cuda/kernels_graph.h"
 
-namespace berth::profiler::cuda {
+namespace stowplan::profiler::cuda {
 namespace {
 
 GpuKernel ProductKernel(const Product& product, bool tf32) {
@@ -91,7 +91,7 @@ Corner Reversed(Corner corner) {
 const void* Padded(const ConvolutionPlan& plan, const KernelArguments& a, const float* images,
                    cudaStream_t stream) {
   if (!plan.padded) return images;
-  BERTH_CUDA(cudaMemsetAsync(a.scratch, 0, plan.image_bytes(), stream));
+  STOWPLAN_CUDA(cudaMemsetAsync(a.scratch, 0, plan.image_bytes(), stream));
   LaunchCorner(images, Floats(a.scratch), plan.corner, stream);
   return a.scratch;
 }
@@ -169,9 +169,9 @@ BatchNormPlan PlanBatchNorm(const std::vector<std::int64_t>& shape, bool scaled,
   if (!scaled) {
     plan.ones = std::make_shared<DeviceBuffer>(plan.vector_bytes);
     const std::vector<float> ones(static_cast<std::size_t>(channels), 1.0F);
-    BERTH_CUDA(cudaMemcpyAsync(plan.ones->get(), ones.data(), ones.size() * sizeof(float),
-                               cudaMemcpyHostToDevice, libraries.stream()));
-    BERTH_CUDA(cudaStreamSynchronize(libraries.stream()));  // before `ones` goes
+    STOWPLAN_CUDA(cudaMemcpyAsync(plan.ones->get(), ones.data(), ones.size() * sizeof(float),
+                                  cudaMemcpyHostToDevice, libraries.stream()));
+    STOWPLAN_CUDA(cudaStreamSynchronize(libraries.stream()));  // before `ones` goes
   }
   return plan;
 }
@@ -193,7 +193,7 @@ std::optional<GpuKernel> MakeBatchNorm(const OpTensors& t, MakingOf& making) {
   return GpuKernel{[=](const KernelArguments& a, const Libraries& libraries) {
     const float one = 1, zero = 0;
     const void* const scale = scaled ? a.in<void>(1) : plan.ones->get();
-    BERTH_CUDA(cudnnBatchNormalizationForwardTraining(
+    STOWPLAN_CUDA(cudnnBatchNormalizationForwardTraining(
         libraries.dnn(), kNormMode, &one, &zero, plan.tensor, a.in(0), plan.tensor, a.out(0),
         plan.per_channel, scale, a.in(scaled ? 2 : 1), 1.0, nullptr, nullptr, kEpsilon, nullptr, nullptr));
   }};
@@ -215,7 +215,7 @@ std::optional<GpuKernel> MakeBatchNormGrad(const OpTensors& t, MakingOf& making)
                      const float one = 1, zero = 0;
                      const void* const scale = scaled ? a.in<void>(2) : plan.ones->get();
                      void* const dscale = scaled ? a.out<void>(1) : a.scratch;
-                     BERTH_CUDA(cudnnBatchNormalizationBackward(
+                     STOWPLAN_CUDA(cudnnBatchNormalizationBackward(
                          libraries.dnn(), kNormMode, &one, &zero, &one, &zero, plan.tensor, a.in(1),
                          plan.tensor, a.in(0), plan.tensor, a.out(0), plan.per_channel, scale, dscale,
                          a.out(scaled ? 2 : 1), kEpsilon, nullptr, nullptr));
@@ -241,4 +241,4 @@ const std::vector<GpuRow>& MatrixRows() {
   return rows;
 }
 
-}  // namespace berth::profiler::cuda
+}  // namespace stowplan::profiler::cuda

@@ -2,7 +2,7 @@
 #include "profiler/cuda/gpu_kernels.h"
 #include "profiler/cuda/kernels_graph.h"
 
-namespace berth::profiler::cuda {
+namespace stowplan::profiler::cuda {
 namespace {
 
 using profiler::ElementsOf;
@@ -186,4 +186,4 @@ const std::vector<GpuRow>& RowRows() {
   return rows;
 }
 
-}  // namespace berth::profiler::cuda
+}  // namespace stowplan::profiler::cuda

@@ -8,7 +8,7 @@
 
 #include <cuda_runtime.h>
 
-namespace berth::profiler::cuda {
+namespace stowplan::profiler::cuda {
 
 // Element types; tf32 is f32 in memory.
 enum class Type : std::uint8_t { kF32, kF16, kBf16 };
@@ -58,4 +58,4 @@ void LaunchEmpty(cudaStream_t stream);
 // Keeps the stream waiting until *flag (in pinned host memory) is not 0, at most two seconds.
 void LaunchHold(const std::int32_t* flag, cudaStream_t stream);
 
-}  // namespace berth::profiler::cuda
+}  // namespace stowplan::profiler::cuda

@@ -1,7 +1,7 @@
 #include "profiler/cuda/element_ops.cuh"
 #include "profiler/executor/shapes.h"
 
-namespace berth::profiler::cuda {
+namespace stowplan::profiler::cuda {
 namespace {
 
 template <typename T>
@@ -75,7 +75,7 @@ void LaunchFill(Type type, void* x, std::int64_t count, cudaStream_t stream) {
 
 void LaunchIndices(std::int32_t* x, std::int64_t count, cudaStream_t stream) {
   Indices<<<Blocks(count), kThreads, 0, stream>>>(x, count);
-  BERTH_CUDA(cudaGetLastError());
+  STOWPLAN_CUDA(cudaGetLastError());
 }
 
 void LaunchEach(Type type, Each op, const void* x, void* y, std::int64_t count, cudaStream_t stream) {
@@ -110,13 +110,13 @@ void LaunchLstmGates(Type type, const void* gates, const void* cell, void* new_c
 void LaunchSgdMomentum(float* parameter, const float* gradient, float* momentum, std::int64_t count,
                        cudaStream_t stream) {
   SgdMomentum<<<Blocks(count), kThreads, 0, stream>>>(parameter, gradient, momentum, count);
-  BERTH_CUDA(cudaGetLastError());
+  STOWPLAN_CUDA(cudaGetLastError());
 }
 
 void LaunchAdam(float* parameter, const float* gradient, float* first, float* second, std::int64_t count,
                 cudaStream_t stream) {
   Adam<<<Blocks(count), kThreads, 0, stream>>>(parameter, gradient, first, second, count);
-  BERTH_CUDA(cudaGetLastError());
+  STOWPLAN_CUDA(cudaGetLastError());
 }
 
-}  // namespace berth::profiler::cuda
+}  // namespace stowplan::profiler::cuda

@@ -3,7 +3,7 @@
 #include "profiler/cuda/element_ops.cuh"
 #include "profiler/cuda/kernels_graph.h"
 
-namespace berth::profiler::cuda {
+namespace stowplan::profiler::cuda {
 namespace {
 
 // Where the element at `index` of the large tensor is in the small one.
@@ -75,7 +75,7 @@ void SumSliced(const float* a, const float* b, float* out, const Spread& s, std:
     SumColumns<<<grid, dim3(kSumWidth, kSumDepth), 0, stream>>>(a, b, out, s.outer, s.middle, s.inner, slices,
                                                                 scale);
   }
-  BERTH_CUDA(cudaGetLastError());
+  STOWPLAN_CUDA(cudaGetLastError());
 }
 
 __global__ void DropoutKernel(const float* x, float* out, float* mask, std::int64_t count) {
@@ -180,12 +180,12 @@ void LaunchSpread(Pair op, const float* large, const float* small, float* out, c
     SpreadKernel<kOp>
         <<<Blocks(s.large()), kThreads, 0, stream>>>(large, small, out, s.large(), s.middle, s.inner);
   });
-  BERTH_CUDA(cudaGetLastError());
+  STOWPLAN_CUDA(cudaGetLastError());
 }
 
 void LaunchTile(const float* small, float* out, const Spread& s, cudaStream_t stream) {
   TileKernel<<<Blocks(s.large()), kThreads, 0, stream>>>(small, out, s.large(), s.middle, s.inner);
-  BERTH_CUDA(cudaGetLastError());
+  STOWPLAN_CUDA(cudaGetLastError());
 }
 
 void LaunchSpreadSum(const float* a, const float* b, float* out, const Spread& s, float scale, float* partial,
@@ -198,31 +198,31 @@ void LaunchSpreadSum(const float* a, const float* b, float* out, const Spread& s
 
 void LaunchDropout(const float* x, float* out, float* mask, std::int64_t count, cudaStream_t stream) {
   DropoutKernel<<<Blocks(count), kThreads, 0, stream>>>(x, out, mask, count);
-  BERTH_CUDA(cudaGetLastError());
+  STOWPLAN_CUDA(cudaGetLastError());
 }
 
 void LaunchLoss(const float* shares, const std::int32_t* labels, float* loss, std::int64_t rows,
                 std::int64_t columns, cudaStream_t stream) {
   LossKernel<<<Blocks(rows), kThreads, 0, stream>>>(shares, labels, loss, rows, columns);
-  BERTH_CUDA(cudaGetLastError());
+  STOWPLAN_CUDA(cudaGetLastError());
 }
 
 void LaunchLossGradient(const float* shares, const float* dloss, float* dx, std::int64_t rows,
                         std::int64_t columns, cudaStream_t stream) {
   LossGradientKernel<<<Blocks(rows * columns), kThreads, 0, stream>>>(shares, dloss, dx, rows, columns);
-  BERTH_CUDA(cudaGetLastError());
+  STOWPLAN_CUDA(cudaGetLastError());
 }
 
 void LaunchGatherRows(const float* table, const std::int32_t* ids, float* y, std::int64_t rows,
                       std::int64_t width, std::int64_t count, cudaStream_t stream) {
   GatherRows<<<Blocks(count * width), kThreads, 0, stream>>>(table, ids, y, rows, width, count * width);
-  BERTH_CUDA(cudaGetLastError());
+  STOWPLAN_CUDA(cudaGetLastError());
 }
 
 void LaunchScatterRows(float* table, const std::int32_t* ids, const float* dy, std::int64_t rows,
                        std::int64_t width, std::int64_t count, cudaStream_t stream) {
   ScatterRows<<<Blocks(count * width), kThreads, 0, stream>>>(table, ids, dy, rows, width, count * width);
-  BERTH_CUDA(cudaGetLastError());
+  STOWPLAN_CUDA(cudaGetLastError());
 }
 
 void LaunchCorner(const float* x, float* y, const Corner& corner, cudaStream_t stream) {
@@ -230,7 +230,7 @@ void LaunchCorner(const float* x, float* y, const Corner& corner, cudaStream_t s
   for (int axis = 0; axis < corner.axes; ++axis) count *= corner.common[static_cast<std::size_t>(axis)];
   if (count == 0) return;
   CornerKernel<<<Blocks(count), kThreads, 0, stream>>>(x, y, corner, count);
-  BERTH_CUDA(cudaGetLastError());
+  STOWPLAN_CUDA(cudaGetLastError());
 }
 
 void LaunchTranspose(const float* x, float* y, std::int64_t rows, std::int64_t columns, cudaStream_t stream) {
@@ -238,24 +238,24 @@ void LaunchTranspose(const float* x, float* y, std::int64_t rows, std::int64_t c
   const dim3 grid(static_cast<unsigned>((columns + kTile - 1) / kTile),
                   static_cast<unsigned>(tiles < 65535 ? tiles : 65535));
   TransposeKernel<<<grid, dim3(kTile, 8), 0, stream>>>(x, y, rows, columns);
-  BERTH_CUDA(cudaGetLastError());
+  STOWPLAN_CUDA(cudaGetLastError());
 }
 
 void LaunchSgd(float* parameter, const float* gradient, std::int64_t count, cudaStream_t stream) {
   SgdKernel<<<Blocks(count), kThreads, 0, stream>>>(parameter, gradient, count);
-  BERTH_CUDA(cudaGetLastError());
+  STOWPLAN_CUDA(cudaGetLastError());
 }
 
 void LaunchRead(const void* x, std::int64_t bytes, std::uint32_t* sink, cudaStream_t stream) {
   const auto* const words = static_cast<const std::uint32_t*>(x);
   const auto* const rest = static_cast<const unsigned char*>(x) + bytes / 4 * 4;
   ReadKernel<<<Blocks(bytes / 4), kThreads, 0, stream>>>(words, bytes / 4, rest, bytes % 4, sink);
-  BERTH_CUDA(cudaGetLastError());
+  STOWPLAN_CUDA(cudaGetLastError());
 }
 
 void LaunchFindNotFinite(const float* x, std::int64_t count, int* found, cudaStream_t stream) {
   FindNotFiniteKernel<<<Blocks(count), kThreads, 0, stream>>>(x, count, found);
-  BERTH_CUDA(cudaGetLastError());
+  STOWPLAN_CUDA(cudaGetLastError());
 }
 
-}  // namespace berth::profiler::cuda
+}  // namespace stowplan::profiler::cuda

@@ -10,7 +10,7 @@
 #include "profiler/cuda/kernels.h"
 #include "profiler/executor/shapes.h"
 
-namespace berth::profiler::cuda {
+namespace stowplan::profiler::cuda {
 
 // The smaller tensor is spread over the larger one.
 void LaunchSpread(Pair op, const float* large, const float* small, float* out, const Spread& spread,
@@ -61,4 +61,4 @@ void LaunchRead(const void* x, std::int64_t bytes, std::uint32_t* sink, cudaStre
 // *found = 1 where one of the numbers is a NaN or an infinity.
 void LaunchFindNotFinite(const float* x, std::int64_t count, int* found, cudaStream_t stream);
 
-}  // namespace berth::profiler::cuda
+}  // namespace stowplan::profiler::cuda

@@ -1,6 +1,6 @@
 #include "profiler/cuda/device_code.cuh"
 
-namespace berth::profiler::cuda {
+namespace stowplan::profiler::cuda {
 namespace {
 
 template <typename T>
@@ -127,4 +127,4 @@ void LaunchLayerNormGradient(Type type, const void* x, const void* dy, const flo
   });
 }
 
-}  // namespace berth::profiler::cuda
+}  // namespace stowplan::profiler::cuda

@@ -1,6 +1,6 @@
 #include "profiler/cuda/device_code.cuh"
 
-namespace berth::profiler::cuda {
+namespace stowplan::profiler::cuda {
 namespace {
 
 constexpr unsigned long long kLongestHold = 2'000'000'000;  // [ns]
@@ -19,12 +19,12 @@ __global__ void Hold(const volatile std::int32_t* flag) {
 
 void LaunchEmpty(cudaStream_t stream) {
   Empty<<<1, 1, 0, stream>>>();
-  BERTH_CUDA(cudaGetLastError());
+  STOWPLAN_CUDA(cudaGetLastError());
 }
 
 void LaunchHold(const std::int32_t* flag, cudaStream_t stream) {
   Hold<<<1, 1, 0, stream>>>(flag);
-  BERTH_CUDA(cudaGetLastError());
+  STOWPLAN_CUDA(cudaGetLastError());
 }
 
-}  // namespace berth::profiler::cuda
+}  // namespace stowplan::profiler::cuda

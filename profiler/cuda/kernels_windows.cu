@@ -2,7 +2,7 @@
 #include "profiler/cuda/device_code.cuh"
 #include "profiler/cuda/kernels_graph.h"
 
-namespace berth::profiler::cuda {
+namespace stowplan::profiler::cuda {
 namespace {
 
 // One window and channel: where the window lies within the image.
@@ -84,32 +84,32 @@ std::int64_t Results(const Windows& w) {
 
 void Clear(float* dx, const Windows& w, cudaStream_t stream) {
   const auto pixels = static_cast<std::size_t>(w.batch * w.height * w.width * w.channels);
-  BERTH_CUDA(cudaMemsetAsync(dx, 0, pixels * sizeof(float), stream));
+  STOWPLAN_CUDA(cudaMemsetAsync(dx, 0, pixels * sizeof(float), stream));
 }
 
 }  // namespace
 
 void LaunchMaxPool(const float* x, float* y, const Windows& w, cudaStream_t stream) {
   MaxPoolKernel<<<Blocks(Results(w)), kThreads, 0, stream>>>(x, y, w, Results(w));
-  BERTH_CUDA(cudaGetLastError());
+  STOWPLAN_CUDA(cudaGetLastError());
 }
 
 void LaunchAveragePool(const float* x, float* y, const Windows& w, cudaStream_t stream) {
   AveragePoolKernel<<<Blocks(Results(w)), kThreads, 0, stream>>>(x, y, w, Results(w));
-  BERTH_CUDA(cudaGetLastError());
+  STOWPLAN_CUDA(cudaGetLastError());
 }
 
 void LaunchMaxPoolGradient(const float* x, const float* dy, float* dx, const Windows& w,
                            cudaStream_t stream) {
   Clear(dx, w, stream);
   MaxPoolGradientKernel<<<Blocks(Results(w)), kThreads, 0, stream>>>(x, dy, dx, w, Results(w));
-  BERTH_CUDA(cudaGetLastError());
+  STOWPLAN_CUDA(cudaGetLastError());
 }
 
 void LaunchAveragePoolGradient(const float* dy, float* dx, const Windows& w, cudaStream_t stream) {
   Clear(dx, w, stream);
   AveragePoolGradientKernel<<<Blocks(Results(w)), kThreads, 0, stream>>>(dy, dx, w, Results(w));
-  BERTH_CUDA(cudaGetLastError());
+  STOWPLAN_CUDA(cudaGetLastError());
 }
 
-}  // namespace berth::profiler::cuda
+}  // namespace stowplan::profiler::cuda

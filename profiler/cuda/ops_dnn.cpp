@@ -4,7 +4,7 @@
 #include "profiler/cuda/convolution.h"
 #include "profiler/cuda/prepared_op.h"
 
-namespace berth::profiler::cuda {
+namespace stowplan::profiler::cuda {
 std::unique_ptr<PreparedOp> PrepareConvolution(const OpCase& one, const Libraries& libraries) {
   auto op = std::make_unique<PreparedOp>();
   ConvolutionSize size;
@@ -36,10 +36,10 @@ std::unique_ptr<PreparedOp> PrepareBatchNorm(const OpCase& one, const Libraries&
   std::vector<std::shared_ptr<void>> descriptors;
   const cudnnTensorDescriptor_t tensor = DescribeTensor(&descriptors, type, true, shape);
   cudnnTensorDescriptor_t per_channel = nullptr;
-  BERTH_CUDA(cudnnCreateTensorDescriptor(&per_channel));
+  STOWPLAN_CUDA(cudnnCreateTensorDescriptor(&per_channel));
   descriptors.push_back(Owned(per_channel, &cudnnDestroyTensorDescriptor));
   for (std::shared_ptr<void>& descriptor : descriptors) op->Keep(std::move(descriptor));
-  BERTH_CUDA(cudnnDeriveBNTensorDescriptor(per_channel, tensor, CUDNN_BATCHNORM_SPATIAL_PERSISTENT));
+  STOWPLAN_CUDA(cudnnDeriveBNTensorDescriptor(per_channel, tensor, CUDNN_BATCHNORM_SPATIAL_PERSISTENT));
   const cudaStream_t stream = libraries.stream();
   const void* const x = op->Operand(type, ElementsOf(shape), stream);
   void* const y = op->Operand(type, ElementsOf(shape), stream);
@@ -51,16 +51,16 @@ std::unique_ptr<PreparedOp> PrepareBatchNorm(const OpCase& one, const Libraries&
   op->run = [=, &libraries] {
     const float alpha = 1, beta = 0;
     if (backward) {
-      BERTH_CUDA(cudnnBatchNormalizationBackward(libraries.dnn(), kMode, &alpha, &beta, &alpha, &beta, tensor,
-                                                 x, tensor, dy, tensor, y, per_channel, c[0], c[1], c[2],
-                                                 1e-5, nullptr, nullptr));
+      STOWPLAN_CUDA(cudnnBatchNormalizationBackward(libraries.dnn(), kMode, &alpha, &beta, &alpha, &beta,
+                                                    tensor, x, tensor, dy, tensor, y, per_channel, c[0], c[1],
+                                                    c[2], 1e-5, nullptr, nullptr));
     } else {
-      BERTH_CUDA(cudnnBatchNormalizationForwardTraining(libraries.dnn(), kMode, &alpha, &beta, tensor, x,
-                                                        tensor, y, per_channel, c[0], c[1], 0.1, c[2], c[3],
-                                                        1e-5, c[4], c[5]));
+      STOWPLAN_CUDA(cudnnBatchNormalizationForwardTraining(libraries.dnn(), kMode, &alpha, &beta, tensor, x,
+                                                           tensor, y, per_channel, c[0], c[1], 0.1, c[2],
+                                                           c[3], 1e-5, c[4], c[5]));
     }
   };
   return op;
 }
 
-}  // namespace berth::profiler::cuda
+}  // namespace stowplan::profiler::cuda

@@ -8,7 +8,7 @@
 #include "profiler/cuda/gpu_kernels.h"
 #include "profiler/cuda/prepared_op.h"
 
-namespace berth::profiler::cuda {
+namespace stowplan::profiler::cuda {
 namespace {
 
 struct Call {
@@ -79,4 +79,4 @@ std::unique_ptr<PreparedOp> PrepareGraph(const sim::OpGraph& graph, Tf32 tf32, c
   return op;
 }
 
-}  // namespace berth::profiler::cuda
+}  // namespace stowplan::profiler::cuda

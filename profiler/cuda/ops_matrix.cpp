@@ -1,7 +1,7 @@
 // Products through cuBLAS, and the ops that are mostly products.
 #include "profiler/cuda/prepared_op.h"
 
-namespace berth::profiler::cuda {
+namespace stowplan::profiler::cuda {
 namespace {
 
 cudaDataType_t DataType(Type type) {
@@ -18,10 +18,10 @@ void Multiply(const Libraries& libraries, Type type, const Product& p, bool tf32
   // cuBLAS is column-major: what it sees is the transposed product.
   const auto way = [](char transpose) { return transpose == 'T' ? CUBLAS_OP_T : CUBLAS_OP_N; };
   const auto m = static_cast<int>(p.m), n = static_cast<int>(p.n), k = static_cast<int>(p.k);
-  BERTH_CUDA(cublasGemmStridedBatchedEx(libraries.blas(), way(p.transpose_b), way(p.transpose_a), n, m, k,
-                                        &one, b, data, p.transpose_b == 'T' ? k : n, p.n * p.k, a, data,
-                                        p.transpose_a == 'T' ? m : k, p.m * p.k, &zero, c, data, n, p.m * p.n,
-                                        static_cast<int>(p.count), compute, CUBLAS_GEMM_DEFAULT));
+  STOWPLAN_CUDA(cublasGemmStridedBatchedEx(
+      libraries.blas(), way(p.transpose_b), way(p.transpose_a), n, m, k, &one, b, data,
+      p.transpose_b == 'T' ? k : n, p.n * p.k, a, data, p.transpose_a == 'T' ? m : k, p.m * p.k, &zero, c,
+      data, n, p.m * p.n, static_cast<int>(p.count), compute, CUBLAS_GEMM_DEFAULT));
 }
 
 std::unique_ptr<PreparedOp> PrepareGemm(const OpCase& one, const Libraries& libraries) {
@@ -75,4 +75,4 @@ std::unique_ptr<PreparedOp> PrepareAttention(const OpCase& one, const Libraries&
   return op;
 }
 
-}  // namespace berth::profiler::cuda
+}  // namespace stowplan::profiler::cuda

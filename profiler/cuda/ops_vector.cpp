@@ -1,7 +1,7 @@
 // Ops that move memory more than they compute: our own kernels.
 #include "profiler/cuda/prepared_op.h"
 
-namespace berth::profiler::cuda {
+namespace stowplan::profiler::cuda {
 
 std::unique_ptr<PreparedOp> PrepareElementwise(const OpCase& one, const Libraries& libraries) {
   auto op = std::make_unique<PreparedOp>();
@@ -50,4 +50,4 @@ std::unique_ptr<PreparedOp> PrepareRows(const OpCase& one, const Libraries& libr
   return op;
 }
 
-}  // namespace berth::profiler::cuda
+}  // namespace stowplan::profiler::cuda

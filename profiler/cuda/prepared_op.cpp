@@ -6,7 +6,7 @@
 #include "profiler/backend.h"
 #include "profiler/op_graphs.h"
 
-namespace berth::profiler::cuda {
+namespace stowplan::profiler::cuda {
 namespace {
 
 constexpr std::size_t kWorkspace = std::size_t{256} << 20;
@@ -14,11 +14,11 @@ constexpr std::size_t kWorkspace = std::size_t{256} << 20;
 }  // namespace
 
 Libraries::Libraries(const Stream& stream) : stream_(stream.get()), workspace_(kWorkspace) {
-  BERTH_CUDA(cublasCreate(&blas_));
-  BERTH_CUDA(cublasSetStream(blas_, stream_));
-  BERTH_CUDA(cublasSetWorkspace(blas_, workspace_.get(), workspace_.bytes()));
-  BERTH_CUDA(cudnnCreate(&dnn_));
-  BERTH_CUDA(cudnnSetStream(dnn_, stream_));
+  STOWPLAN_CUDA(cublasCreate(&blas_));
+  STOWPLAN_CUDA(cublasSetStream(blas_, stream_));
+  STOWPLAN_CUDA(cublasSetWorkspace(blas_, workspace_.get(), workspace_.bytes()));
+  STOWPLAN_CUDA(cudnnCreate(&dnn_));
+  STOWPLAN_CUDA(cudnnSetStream(dnn_, stream_));
 }
 
 Libraries::~Libraries() {
@@ -64,4 +64,4 @@ std::unique_ptr<PreparedOp> Prepare(const OpCase& one, const Libraries& librarie
   return prepare(one, libraries);
 }
 
-}  // namespace berth::profiler::cuda
+}  // namespace stowplan::profiler::cuda

@@ -10,7 +10,7 @@
 #include "profiler/executor/op_tensors.h"
 #include "profiler/probes.h"
 
-namespace berth::profiler::cuda {
+namespace stowplan::profiler::cuda {
 
 // The handles of cuBLAS and cuDNN, bound to one stream, with a workspace that is allocated beforehand.
 class Libraries {
@@ -81,4 +81,4 @@ std::unique_ptr<PreparedOp> PrepareElementwise(const OpCase& one, const Librarie
 std::unique_ptr<PreparedOp> PrepareRows(const OpCase& one,
                                         const Libraries& libraries);  // sum, softmax, layer_norm
 
-}  // namespace berth::profiler::cuda
+}  // namespace stowplan::profiler::cuda

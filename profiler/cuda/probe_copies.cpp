@@ -8,7 +8,7 @@
 #include "profiler/cuda/probe_table.h"
 #include "profiler/statistics.h"
 
-namespace berth::profiler::cuda {
+namespace stowplan::profiler::cuda {
 namespace {
 
 // Both ends of a copy, of the largest size; the host's pages are touched before anything is timed.
@@ -38,7 +38,7 @@ class Ends {
     void* const other_end = on_device_ ? second_.get() : host_;
     void* const target = to_device_ ? device_.get() : other_end;
     const void* const source = to_device_ ? other_end : device_.get();
-    BERTH_CUDA(cudaMemcpyAsync(target, source, size, cudaMemcpyDefault, stream.get()));
+    STOWPLAN_CUDA(cudaMemcpyAsync(target, source, size, cudaMemcpyDefault, stream.get()));
   }
 
  private:
@@ -54,8 +54,8 @@ class Ends {
 class CurrentDevice {
  public:
   explicit CurrentDevice(int device) {
-    BERTH_CUDA(cudaGetDevice(&before_));
-    BERTH_CUDA(cudaSetDevice(device));
+    STOWPLAN_CUDA(cudaGetDevice(&before_));
+    STOWPLAN_CUDA(cudaSetDevice(device));
   }
   ~CurrentDevice() { cudaSetDevice(before_); }
   CurrentDevice(const CurrentDevice&) = delete;
@@ -71,7 +71,7 @@ class PeerEnds {
  public:
   PeerEnds(int from, int to, sim::Bytes largest) : from_(from), to_(to) {
     int reaches = 0;
-    BERTH_CUDA(cudaDeviceCanAccessPeer(&reaches, from, to));
+    STOWPLAN_CUDA(cudaDeviceCanAccessPeer(&reaches, from, to));
     reaches_ = reaches != 0;
     const auto bytes = static_cast<std::size_t>(largest);
     {
@@ -85,15 +85,15 @@ class PeerEnds {
     if (status == cudaErrorPeerAccessAlreadyEnabled) {
       ForgetLastError();
     } else {
-      BERTH_CUDA(status);
+      STOWPLAN_CUDA(status);
     }
   }
   int from() const { return from_; }
   bool reaches() const { return reaches_; }
 
   void Copy(sim::Bytes bytes, const Stream& stream) const {
-    BERTH_CUDA(cudaMemcpyPeerAsync(target_.get(), to_, source_.get(), from_, static_cast<std::size_t>(bytes),
-                                   stream.get()));
+    STOWPLAN_CUDA(cudaMemcpyPeerAsync(target_.get(), to_, source_.get(), from_,
+                                      static_cast<std::size_t>(bytes), stream.get()));
   }
 
  private:
@@ -107,7 +107,7 @@ constexpr char kBack[] = "copy_peer_back";
 
 PeerEnds PeerEndsOf(std::string_view probe, sim::Bytes largest) {
   int devices = 0;
-  BERTH_CUDA(cudaGetDeviceCount(&devices));
+  STOWPLAN_CUDA(cudaGetDeviceCount(&devices));
   if (devices < 2)
     throw Unavailable("one GPU is visible; copies between GPUs need two (CUDA_VISIBLE_DEVICES says which)");
   const int from = probe == kThere ? 0 : 1;
@@ -158,7 +158,7 @@ sim::Attribute BusyRows(const std::array<std::unique_ptr<Direction>, 2>& ways,
       way.opened.Record(way.stream);
       {
         const CurrentDevice there(other.device);
-        BERTH_CUDA(cudaStreamWaitEvent(other.stream.get(), way.opened.get()));
+        STOWPLAN_CUDA(cudaStreamWaitEvent(other.stream.get(), way.opened.get()));
         for (int i = 0; i < 3 * count; ++i) other.copy(bytes, other.stream);
         other.end.Record(other.stream);
       }
@@ -234,4 +234,4 @@ sim::Attribute MeasureBothPeerCopies(const Probe&, const MeasureOptions& options
   return BusyRows({way("there", there), way("back", back)}, options);
 }
 
-}  // namespace berth::profiler::cuda
+}  // namespace stowplan::profiler::cuda

@@ -8,7 +8,7 @@
 #include "profiler/sanitiser.h"
 #include "sim/error.h"
 
-namespace berth::profiler::cuda {
+namespace stowplan::profiler::cuda {
 namespace {
 
 constexpr int kQueue = 500;  // a stream takes about 1,000 launches before a call waits
@@ -23,7 +23,7 @@ ActivityTrace Traced(const Work& work) {
   CuptiActivity recorder;
   recorder.Start();
   work();
-  BERTH_CUDA(cudaDeviceSynchronize());
+  STOWPLAN_CUDA(cudaDeviceSynchronize());
   SanitisedTrace result = Sanitise(recorder.Stop());
   if (result.verdict == SanitisedTrace::Verdict::kRefused) throw Unavailable(result.sentence);
   return std::move(result.trace);
@@ -33,10 +33,10 @@ ActivityTrace Traced(const Work& work) {
 class EmptyGraph {
  public:
   EmptyGraph(int nodes, const Stream& stream) {
-    BERTH_CUDA(cudaStreamBeginCapture(stream.get(), cudaStreamCaptureModeThreadLocal));
+    STOWPLAN_CUDA(cudaStreamBeginCapture(stream.get(), cudaStreamCaptureModeThreadLocal));
     for (int i = 0; i < nodes; ++i) LaunchEmpty(stream.get());
     cudaGraph_t graph = nullptr;
-    BERTH_CUDA(cudaStreamEndCapture(stream.get(), &graph));
+    STOWPLAN_CUDA(cudaStreamEndCapture(stream.get(), &graph));
     const cudaError_t made = cudaGraphInstantiate(&executable_, graph, 0);
     cudaGraphDestroy(graph);
     Check(made, "cudaGraphInstantiate");
@@ -44,7 +44,7 @@ class EmptyGraph {
   ~EmptyGraph() { cudaGraphExecDestroy(executable_); }
   EmptyGraph(const EmptyGraph&) = delete;
   EmptyGraph& operator=(const EmptyGraph&) = delete;
-  void Launch(const Stream& stream) const { BERTH_CUDA(cudaGraphLaunch(executable_, stream.get())); }
+  void Launch(const Stream& stream) const { STOWPLAN_CUDA(cudaGraphLaunch(executable_, stream.get())); }
 
  private:
   cudaGraphExec_t executable_ = nullptr;
@@ -149,28 +149,28 @@ sim::Attribute MeasureAllocation(const Probe&, const MeasureOptions& options) {
       {"device",
        [](std::size_t bytes) {
          void* p = nullptr;
-         BERTH_CUDA(cudaMalloc(&p, bytes));
+         STOWPLAN_CUDA(cudaMalloc(&p, bytes));
          return p;
        },
-       [](void* p) { BERTH_CUDA(cudaFree(p)); }},
+       [](void* p) { STOWPLAN_CUDA(cudaFree(p)); }},
       {"device_pool",
        [&](std::size_t bytes) {
          void* p = nullptr;
-         BERTH_CUDA(cudaMallocAsync(&p, bytes, stream.get()));
+         STOWPLAN_CUDA(cudaMallocAsync(&p, bytes, stream.get()));
          stream.Wait();
          return p;
        },
        [&](void* p) {
-         BERTH_CUDA(cudaFreeAsync(p, stream.get()));
+         STOWPLAN_CUDA(cudaFreeAsync(p, stream.get()));
          stream.Wait();
        }},
       {"pinned",
        [](std::size_t bytes) {
          void* p = nullptr;
-         BERTH_CUDA(cudaMallocHost(&p, bytes));
+         STOWPLAN_CUDA(cudaMallocHost(&p, bytes));
          return p;
        },
-       [](void* p) { BERTH_CUDA(cudaFreeHost(p)); }, true},
+       [](void* p) { STOWPLAN_CUDA(cudaFreeHost(p)); }, true},
   };
   sim::Attribute::List rows;
   for (const Way& way : ways) {
@@ -206,7 +206,7 @@ sim::Attribute MeasureStreams(const Probe&, const MeasureOptions& options) {
   const DeviceBuffer device(std::size_t{16} << 20);
   Timer timer(options.timing, streams[0]);
   const auto copy = [&] {
-    BERTH_CUDA(
+    STOWPLAN_CUDA(
         cudaMemcpyAsync(device.get(), host.get(), device.bytes(), cudaMemcpyHostToDevice, streams[1].get()));
   };
   const OpCase small = CaseOf("gemm", "bf16", {{"m", 512}, {"n", 512}, {"k", 512}});
@@ -256,4 +256,4 @@ sim::Attribute MeasureStreams(const Probe&, const MeasureOptions& options) {
   return Rows(std::move(rows));
 }
 
-}  // namespace berth::profiler::cuda
+}  // namespace stowplan::profiler::cuda

@@ -6,7 +6,7 @@
 #include "profiler/cuda/probe_table.h"
 #include "profiler/executor/graph_ops.h"
 
-namespace berth::profiler::cuda {
+namespace stowplan::profiler::cuda {
 namespace {
 
 constexpr std::size_t kFlushed = std::size_t{256} << 20;  // [B] more than any cache holds
@@ -20,7 +20,7 @@ class OpTimer {
   void AddTimes(const PreparedOp& op, sim::Attributes* row) {
     row->emplace_back("hot", Summary(timer_.OnDevice(op.run)));
     row->emplace_back("cold", Summary(timer_.OnDevice(op.run, 1, [this] {
-                        BERTH_CUDA(cudaMemsetAsync(other_.get(), 0, kFlushed, stream_.get()));
+                        STOWPLAN_CUDA(cudaMemsetAsync(other_.get(), 0, kFlushed, stream_.get()));
                       })));
     stream_.Wait();  // before the operands go
   }
@@ -63,4 +63,4 @@ sim::Attribute MeasureGraphOps(const sim::OpGraph& graph, const MeasureOptions& 
   return result;
 }
 
-}  // namespace berth::profiler::cuda
+}  // namespace stowplan::profiler::cuda

@@ -2,7 +2,7 @@
 
 #include <map>
 
-namespace berth::profiler::cuda {
+namespace stowplan::profiler::cuda {
 
 MeasureProbe FindMeasurement(std::string_view probe) {
   static const std::map<std::string_view, MeasureProbe> table = {
@@ -28,4 +28,4 @@ MeasureProbe FindMeasurement(std::string_view probe) {
   return known != nullptr && known->cases != nullptr ? MeasureOps : nullptr;
 }
 
-}  // namespace berth::profiler::cuda
+}  // namespace stowplan::profiler::cuda

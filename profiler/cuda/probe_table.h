@@ -7,7 +7,7 @@
 #include "profiler/cuda/timer.h"
 #include "profiler/probe_rows.h"
 
-namespace berth::profiler::cuda {
+namespace stowplan::profiler::cuda {
 
 // The result of the part.
 using MeasureProbe = sim::Attribute (*)(const Probe& probe, const MeasureOptions& options);
@@ -26,4 +26,4 @@ sim::Attribute MeasureGraphNodes(const Probe& probe, const MeasureOptions& optio
 sim::Attribute MeasureAllocation(const Probe& probe, const MeasureOptions& options);
 sim::Attribute MeasureStreams(const Probe& probe, const MeasureOptions& options);
 
-}  // namespace berth::profiler::cuda
+}  // namespace stowplan::profiler::cuda

@@ -7,14 +7,14 @@
 
 #include "profiler/cuda/check.h"
 
-namespace berth::profiler::cuda {
+namespace stowplan::profiler::cuda {
 
 // Device memory by plain allocation: its contents are undefined. Empty where `bytes` is 0.
 class DeviceBuffer {
  public:
   DeviceBuffer() = default;
   explicit DeviceBuffer(std::size_t bytes) : bytes_(bytes) {
-    if (bytes > 0) BERTH_CUDA(cudaMalloc(&data_, bytes));
+    if (bytes > 0) STOWPLAN_CUDA(cudaMalloc(&data_, bytes));
   }
   ~DeviceBuffer() { cudaFree(data_); }
   DeviceBuffer(DeviceBuffer&& other) noexcept
@@ -35,7 +35,9 @@ class DeviceBuffer {
 // Host memory that the device can reach.
 class PinnedBuffer {
  public:
-  explicit PinnedBuffer(std::size_t bytes) { BERTH_CUDA(cudaHostAlloc(&data_, bytes, cudaHostAllocMapped)); }
+  explicit PinnedBuffer(std::size_t bytes) {
+    STOWPLAN_CUDA(cudaHostAlloc(&data_, bytes, cudaHostAllocMapped));
+  }
   ~PinnedBuffer() { cudaFreeHost(data_); }
   PinnedBuffer(const PinnedBuffer&) = delete;
   PinnedBuffer& operator=(const PinnedBuffer&) = delete;
@@ -47,7 +49,7 @@ class PinnedBuffer {
 
 class Stream {
  public:
-  Stream() { BERTH_CUDA(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking)); }
+  Stream() { STOWPLAN_CUDA(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking)); }
   // Takes over a stream of something that must outlive it.
   Stream(cudaStream_t made, std::shared_ptr<const void> owner) : owner_(std::move(owner)), stream_(made) {}
   ~Stream() {
@@ -58,7 +60,7 @@ class Stream {
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
   cudaStream_t get() const { return stream_; }
-  void Wait() const { BERTH_CUDA(cudaStreamSynchronize(stream_)); }
+  void Wait() const { STOWPLAN_CUDA(cudaStreamSynchronize(stream_)); }
 
  private:
   std::shared_ptr<const void> owner_;
@@ -69,16 +71,16 @@ class Event {
  public:
   // timed: MicrosSince() will be asked.
   explicit Event(bool timed = true) {
-    BERTH_CUDA(cudaEventCreateWithFlags(&event_, timed ? cudaEventDefault : cudaEventDisableTiming));
+    STOWPLAN_CUDA(cudaEventCreateWithFlags(&event_, timed ? cudaEventDefault : cudaEventDisableTiming));
   }
   ~Event() { cudaEventDestroy(event_); }
   Event(const Event&) = delete;
   Event& operator=(const Event&) = delete;
-  void Record(const Stream& stream) { BERTH_CUDA(cudaEventRecord(event_, stream.get())); }
+  void Record(const Stream& stream) { STOWPLAN_CUDA(cudaEventRecord(event_, stream.get())); }
   bool Reached() const {
     const cudaError_t status = cudaEventQuery(event_);
     if (status != cudaErrorNotReady) {
-      BERTH_CUDA(status);
+      STOWPLAN_CUDA(status);
       return true;
     }
     cudaGetLastError();  // or the next launch would find it and call it its own
@@ -87,7 +89,7 @@ class Event {
   // [us]; both must have been recorded and reached.
   double MicrosSince(const Event& earlier) const {
     float milliseconds = 0;
-    BERTH_CUDA(cudaEventElapsedTime(&milliseconds, earlier.event_, event_));
+    STOWPLAN_CUDA(cudaEventElapsedTime(&milliseconds, earlier.event_, event_));
     return static_cast<double>(milliseconds) * 1e3;
   }
   cudaEvent_t get() const { return event_; }
@@ -96,4 +98,4 @@ class Event {
   cudaEvent_t event_ = nullptr;
 };
 
-}  // namespace berth::profiler::cuda
+}  // namespace stowplan::profiler::cuda

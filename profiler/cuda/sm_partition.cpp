@@ -9,7 +9,7 @@
 #include "profiler/backend.h"
 #include "profiler/executor/device_shares.h"
 
-namespace berth::profiler::cuda {
+namespace stowplan::profiler::cuda {
 
 #if CUDART_VERSION >= 12050
 
@@ -49,7 +49,7 @@ struct SmPartition::Driver {
 };
 
 SmPartition::SmPartition(const std::vector<double>& shares) {
-  BERTH_CUDA(cudaFree(nullptr));  // the primary context, which the others hold on to
+  STOWPLAN_CUDA(cudaFree(nullptr));  // the primary context, which the others hold on to
   driver_ = std::make_unique<const Driver>();
   constexpr CUdevice kDevice = 0;
   CUdevResource all{};
@@ -105,4 +105,4 @@ Stream SmPartition::NewStream(const std::shared_ptr<const SmPartition>&, std::si
 
 #endif
 
-}  // namespace berth::profiler::cuda
+}  // namespace stowplan::profiler::cuda

@@ -6,7 +6,7 @@
 
 #include "profiler/cuda/resources.h"
 
-namespace berth::profiler::cuda {
+namespace stowplan::profiler::cuda {
 
 // One part for each share of the GPU's multiprocessors, none with those of another. Kernels on a part's streams run there
 // and nowhere else; memory and copy engines are everybody's.
@@ -30,4 +30,4 @@ class SmPartition {
   std::vector<int> multiprocessors_;
 };
 
-}  // namespace berth::profiler::cuda
+}  // namespace stowplan::profiler::cuda

@@ -5,7 +5,7 @@
 #include "profiler/cuda/kernels.h"
 #include "profiler/probe_rows.h"
 
-namespace berth::profiler::cuda {
+namespace stowplan::profiler::cuda {
 
 double NowMicros() {
   return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now().time_since_epoch())
@@ -66,4 +66,4 @@ std::vector<double> Timer::Call(const Work& work, int count) {
   });
 }
 
-}  // namespace berth::profiler::cuda
+}  // namespace stowplan::profiler::cuda

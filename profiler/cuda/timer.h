@@ -8,7 +8,7 @@
 #include "profiler/cuda/resources.h"
 #include "profiler/probes.h"
 
-namespace berth::profiler::cuda {
+namespace stowplan::profiler::cuda {
 
 using Work = std::function<void()>;  // enqueues on the timer's stream and returns
 
@@ -50,4 +50,4 @@ class Timer {
 // Host clock [us].
 double NowMicros();
 
-}  // namespace berth::profiler::cuda
+}  // namespace stowplan::profiler::cuda

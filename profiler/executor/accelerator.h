@@ -8,7 +8,7 @@
 #include "profiler/kernel.h"
 #include "sim/op_graph.h"
 
-namespace berth::profiler {
+namespace stowplan::profiler {
 
 // For one thread. Everything may throw RunError; the executor is of no use afterwards.
 class Accelerator {
@@ -39,4 +39,4 @@ class Accelerator {
   virtual bool AllFinite(const void* numbers, std::int64_t count) = 0;
 };
 
-}  // namespace berth::profiler
+}  // namespace stowplan::profiler

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace berth::profiler {
+namespace stowplan::profiler {
 
 AcceleratorDevice::AcceleratorDevice(Machine& machine, sim::DeviceIndex index,
                                      std::unique_ptr<Accelerator> accelerator)
@@ -209,4 +209,4 @@ void AcceleratorDevice::RecordSpans() {
   }
 }
 
-}  // namespace berth::profiler
+}  // namespace stowplan::profiler

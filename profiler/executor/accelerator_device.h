@@ -19,7 +19,7 @@
 #include "profiler/executor/accelerator.h"
 #include "profiler/executor/device.h"
 
-namespace berth::profiler {
+namespace stowplan::profiler {
 
 class AcceleratorDevice : public Device {
  public:
@@ -56,4 +56,4 @@ class AcceleratorDevice : public Device {
   std::vector<Running> ran_, sent_, received_;  // traced steps: all of them
 };
 
-}  // namespace berth::profiler
+}  // namespace stowplan::profiler

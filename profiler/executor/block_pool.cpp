@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
-namespace berth::profiler {
+namespace stowplan::profiler {
 
 void* EqualSizesPool::Take(sim::Bytes bytes) {
   auto& free = free_[bytes];
@@ -39,7 +39,7 @@ void* BestFitPool::Take(sim::Bytes bytes) {
 
 void BestFitPool::GiveBack(void* block, sim::Bytes) {
   const auto piece = pieces_.find(static_cast<char*>(block));
-  BERTH_CHECK(piece != pieces_.end() && !piece->second.free);
+  STOWPLAN_CHECK(piece != pieces_.end() && !piece->second.free);
   SetFree(piece);
 }
 
@@ -110,4 +110,4 @@ void BestFitPool::Clear() {
   reserved_ = 0;
 }
 
-}  // namespace berth::profiler
+}  // namespace stowplan::profiler

@@ -15,7 +15,7 @@
 #include "sim/error.h"
 #include "sim/units.h"
 
-namespace berth::profiler {
+namespace stowplan::profiler {
 
 // Memory of some device, freed with its owner in the way it was made; 64-byte aligned, never of size 0.
 using Block = std::unique_ptr<void, void (*)(void*)>;
@@ -101,4 +101,4 @@ class BestFitPool : public BlockPool {
   std::map<const void*, Chunk> chunks_;
 };
 
-}  // namespace berth::profiler
+}  // namespace stowplan::profiler

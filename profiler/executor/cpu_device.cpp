@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstring>
 
-namespace berth::profiler {
+namespace stowplan::profiler {
 
 CpuDevice::CpuDevice(Machine& machine, sim::DeviceIndex index)
     : Device(machine, index, std::make_unique<EqualSizesPool>(machine.host_blocks)) {
@@ -129,4 +129,4 @@ void CpuDevice::Check(sim::OpIndex op, const PlannedOp& planned) {
   }
 }
 
-}  // namespace berth::profiler
+}  // namespace stowplan::profiler

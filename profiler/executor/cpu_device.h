@@ -4,7 +4,7 @@
 
 #include "profiler/executor/device.h"
 
-namespace berth::profiler {
+namespace stowplan::profiler {
 
 class CpuDevice : public Device {
  public:
@@ -26,4 +26,4 @@ class CpuDevice : public Device {
   std::vector<Block> blocks_;  // fixed ones
 };
 
-}  // namespace berth::profiler
+}  // namespace stowplan::profiler

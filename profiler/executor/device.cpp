@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace berth::profiler {
+namespace stowplan::profiler {
 
 Device::Device(Machine& machine, sim::DeviceIndex index, std::unique_ptr<BlockPool> pool)
     : machine_(machine),
@@ -172,4 +172,4 @@ KernelArguments Device::Arguments(const PlannedOp& planned) {
   return arguments;
 }
 
-}  // namespace berth::profiler
+}  // namespace stowplan::profiler

@@ -17,7 +17,7 @@
 #include "profiler/executor/machine.h"
 #include "profiler/executor/ready_queue.h"
 
-namespace berth::profiler {
+namespace stowplan::profiler {
 
 // Prepare() is called while no device runs; the other functions by the device's own thread.
 class alignas(64) Device {
@@ -112,4 +112,4 @@ class alignas(64) Device {
   std::vector<void*> inputs_, outputs_;
 };
 
-}  // namespace berth::profiler
+}  // namespace stowplan::profiler

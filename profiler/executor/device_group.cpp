@@ -11,7 +11,7 @@
 #include "profiler/executor/device_thread.h"
 #include "sim/error.h"
 
-namespace berth::profiler {
+namespace stowplan::profiler {
 namespace {
 
 using sim::DeviceIndex;
@@ -262,4 +262,4 @@ std::unique_ptr<Executor> MakeExecutor(const sim::OpGraph& graph, const sim::Clu
   return std::make_unique<DeviceGroup>(graph, cluster, cores, std::move(parts));
 }
 
-}  // namespace berth::profiler
+}  // namespace stowplan::profiler

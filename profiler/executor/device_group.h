@@ -8,7 +8,7 @@
 #include "profiler/executor/accelerator.h"
 #include "profiler/kernel.h"
 
-namespace berth::profiler {
+namespace stowplan::profiler {
 
 struct ExecutorParts {
   // What an op does on a CPU; null where there is nothing to run it with.
@@ -29,4 +29,4 @@ struct ExecutorParts {
 std::unique_ptr<Executor> MakeExecutor(const sim::OpGraph& graph, const sim::Cluster& cluster,
                                        const CoresByDevice& cores, ExecutorParts parts);
 
-}  // namespace berth::profiler
+}  // namespace stowplan::profiler

@@ -9,7 +9,7 @@
 
 #include "profiler/executor/block_pool.h"
 
-namespace berth::profiler {
+namespace stowplan::profiler {
 
 class DeviceMemory {
  public:
@@ -50,4 +50,4 @@ class DeviceMemory {
   std::atomic<sim::Bytes> peak_ = 0;
 };
 
-}  // namespace berth::profiler
+}  // namespace stowplan::profiler

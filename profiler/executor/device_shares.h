@@ -10,7 +10,7 @@
 #include "sim/error.h"
 #include "sim/units.h"
 
-namespace berth::profiler {
+namespace stowplan::profiler {
 
 // A device's multiprocessors come in `groups` equal groups: how many each share of them is given, rounded down and at
 // least one. Throws InputError where they are not that many.
@@ -43,4 +43,4 @@ inline std::size_t TightestOf(const std::vector<Bracket>& brackets) {
   return static_cast<std::size_t>(tightest - brackets.begin());
 }
 
-}  // namespace berth::profiler
+}  // namespace stowplan::profiler

@@ -13,7 +13,7 @@
 
 #include "sim/error.h"
 
-namespace berth::profiler {
+namespace stowplan::profiler {
 namespace {
 
 // How many threads oneDNN's parallel regions have when this thread opens them. Asked of the OpenMP runtime that
@@ -62,4 +62,4 @@ std::int64_t Preemptions() {
   return use.ru_nivcsw;
 }
 
-}  // namespace berth::profiler
+}  // namespace stowplan::profiler

@@ -6,7 +6,7 @@
 #include <functional>
 #include <vector>
 
-namespace berth::profiler {
+namespace stowplan::profiler {
 
 // Pins the calling thread, makes it flush denormal numbers to zero as all devices do, and sets the threads
 // that an op may use. Throws RunError where it cannot be pinned.
@@ -25,4 +25,4 @@ inline std::int64_t Now() {
 // Times of this thread's core being given to somebody else, so far.
 std::int64_t Preemptions();
 
-}  // namespace berth::profiler
+}  // namespace stowplan::profiler

@@ -11,7 +11,7 @@
 #include "profiler/probe_rows.h"
 #include "sim/error.h"
 
-namespace berth::profiler {
+namespace stowplan::profiler {
 namespace {
 
 struct CountedOp {
@@ -112,4 +112,4 @@ sim::Attribute MeasureOpsOf(const sim::OpGraph& graph, const MeasureOptions& opt
   }));
 }
 
-}  // namespace berth::profiler
+}  // namespace stowplan::profiler

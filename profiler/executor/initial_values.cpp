@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstring>
 
-namespace berth::profiler {
+namespace stowplan::profiler {
 namespace {
 
 // Weights keep the size of what they multiply: uniform with variance 1 / (all axes but the last).
@@ -59,4 +59,4 @@ void* InitialValues::Find(const Storage& storage) const {
   return blocks_.at({storage.op, persistent ? -1 : storage.output}).get();
 }
 
-}  // namespace berth::profiler
+}  // namespace stowplan::profiler

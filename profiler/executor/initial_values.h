@@ -8,7 +8,7 @@
 #include "profiler/executor/device_memory.h"
 #include "profiler/executor/plan.h"
 
-namespace berth::profiler {
+namespace stowplan::profiler {
 
 // Of one output of `op`, in a block of `bytes`; what is beyond the output is zero.
 void FillWithSmallNumbers(const sim::Op& op, const sim::Output& output, void* block, sim::Bytes bytes);
@@ -29,4 +29,4 @@ class InitialValues {
   std::map<std::pair<sim::OpIndex, std::int32_t>, Block> blocks_;
 };
 
-}  // namespace berth::profiler
+}  // namespace stowplan::profiler

@@ -3,7 +3,7 @@
 #include <type_traits>
 #include <variant>
 
-namespace berth::profiler {
+namespace stowplan::profiler {
 namespace {
 
 void Append(std::string& key, const sim::Output& tensor) {
@@ -57,4 +57,4 @@ std::string KernelKey(const OpTensors& tensors) {
   return key;
 }
 
-}  // namespace berth::profiler
+}  // namespace stowplan::profiler

@@ -16,7 +16,7 @@
 #include "profiler/executor/op_tensors.h"
 #include "sim/op_graph.h"
 
-namespace berth::profiler {
+namespace stowplan::profiler {
 
 // Ops with one key are run by one kernel: type, phase, attributes, FLOPs, and the tensors with how they are stored.
 std::string KernelKey(const OpTensors& tensors);
@@ -111,4 +111,4 @@ KernelTable<K> MakeKernelTable(const sim::OpGraph& graph, const KernelMaking<K>&
   return table;
 }
 
-}  // namespace berth::profiler
+}  // namespace stowplan::profiler

@@ -13,7 +13,7 @@
 #include "sim/cluster.h"
 #include "sim/op_graph.h"
 
-namespace berth::profiler {
+namespace stowplan::profiler {
 
 class Device;
 
@@ -55,4 +55,4 @@ inline std::int32_t Copied(std::int32_t transfer) {
   return ~transfer;
 }
 
-}  // namespace berth::profiler
+}  // namespace stowplan::profiler

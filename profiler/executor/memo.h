@@ -7,7 +7,7 @@
 
 #include "profiler/backend.h"
 
-namespace berth::profiler {
+namespace stowplan::profiler {
 
 // For one thread at a time.
 template <typename Key, typename Value>
@@ -40,4 +40,4 @@ class Memo {
   std::map<Key, Entry> entries_;
 };
 
-}  // namespace berth::profiler
+}  // namespace stowplan::profiler

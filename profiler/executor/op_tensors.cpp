@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace berth::profiler {
+namespace stowplan::profiler {
 namespace {
 
 bool IsView(const OpTensors& tensors) {
@@ -268,4 +268,4 @@ StandInWork FindStandInWork(const sim::Op& op) {
   return work;
 }
 
-}  // namespace berth::profiler
+}  // namespace stowplan::profiler

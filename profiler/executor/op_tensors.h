@@ -9,7 +9,7 @@
 #include "profiler/executor/shapes.h"
 #include "sim/op_graph.h"
 
-namespace berth::profiler {
+namespace stowplan::profiler {
 
 // One op's tensors.
 class OpTensors {
@@ -93,4 +93,4 @@ struct StandInWork {
 };
 StandInWork FindStandInWork(const sim::Op& op);
 
-}  // namespace berth::profiler
+}  // namespace stowplan::profiler

@@ -5,7 +5,7 @@
 #include <set>
 #include <utility>
 
-namespace berth::profiler {
+namespace stowplan::profiler {
 namespace {
 
 using sim::DeviceIndex;
@@ -171,4 +171,4 @@ Plan MakePlan(const sim::OpGraph& graph, const sim::Cluster& cluster, const sim:
   return Planner(graph, cluster, placement).Make();
 }
 
-}  // namespace berth::profiler
+}  // namespace stowplan::profiler

@@ -9,7 +9,7 @@
 #include "sim/op_graph.h"
 #include "sim/placement.h"
 
-namespace berth::profiler {
+namespace stowplan::profiler {
 
 // Bytes on one device that tensors share: an output of an op there, a copy that was received, with their views.
 struct Storage {
@@ -54,4 +54,4 @@ struct Plan {
 
 Plan MakePlan(const sim::OpGraph& graph, const sim::Cluster& cluster, const sim::Placement& placement);
 
-}  // namespace berth::profiler
+}  // namespace stowplan::profiler

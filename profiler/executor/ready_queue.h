@@ -10,7 +10,7 @@
 #include "sim/op_graph.h"
 #include "sim/placement.h"
 
-namespace berth::profiler {
+namespace stowplan::profiler {
 
 class ReadyQueue {
  public:
@@ -75,4 +75,4 @@ class ReadyQueue {
   std::size_t head_ = 0;
 };
 
-}  // namespace berth::profiler
+}  // namespace stowplan::profiler

@@ -7,7 +7,7 @@
 
 #include <sched.h>
 
-namespace berth::profiler {
+namespace stowplan::profiler {
 
 // Waits without sleeping: to be woken takes longer than most ops. Beyond some milliseconds it lets others have
 // the core, as where two devices have one between them.
@@ -101,4 +101,4 @@ class Ring {
   alignas(64) std::size_t taken_ = 0;              // by the receiver
 };
 
-}  // namespace berth::profiler
+}  // namespace stowplan::profiler

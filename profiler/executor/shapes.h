@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace berth::profiler {
+namespace stowplan::profiler {
 
 // A smaller tensor against a larger one whose middle axes it lacks: element (o, m, i) meets (o, i).
 struct Spread {
@@ -47,4 +47,4 @@ struct Windows {
   std::array<std::int64_t, 2> kernel{}, strides{}, before{}, after{};  // before, after: padding
 };
 
-}  // namespace berth::profiler
+}  // namespace stowplan::profiler

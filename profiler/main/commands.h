@@ -1,4 +1,4 @@
-// The verbs of berth-profile. Each declares its options on its own part of the command line and says what to run
+// The verbs of stowplan-profile. Each declares its options on its own part of the command line and says what to run
 // after the parse; it throws InputError (status 2), RunError and Unavailable (status 1), or returns its status.
 #pragma once
 
@@ -12,7 +12,7 @@ namespace CLI {
 class App;
 }
 
-namespace berth::profiler {
+namespace stowplan::profiler {
 
 using RunVerb = std::function<int()>;
 
@@ -28,4 +28,4 @@ std::string Revision();  // "0123456789ab", "-dirty" behind it where the tree ha
 // True once somebody pressed Ctrl-C: no further measurement is to start. Installs the handler at the first call.
 bool Interrupted();
 
-}  // namespace berth::profiler
+}  // namespace stowplan::profiler

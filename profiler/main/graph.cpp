@@ -1,4 +1,4 @@
-// berth-profile graph: whole steps of a graph, executed for real (graph_session.h).
+// stowplan-profile graph: whole steps of a graph, executed for real (graph_session.h).
 #include <algorithm>
 #include <memory>
 
@@ -9,7 +9,7 @@
 #include "sim/error.h"
 #include "sim/formats/outputs.h"
 
-namespace berth::profiler {
+namespace stowplan::profiler {
 namespace {
 
 const BackendRow& ChooseBackend(const std::string& given, const sim::Cluster& cluster) {
@@ -54,14 +54,14 @@ RunVerb DeclareGraph(CLI::App& app) {
   app.add_option("--cluster", options->inputs.cluster, "the devices that the placements name")
       ->required()
       ->option_text("C");
-  app.add_option("--out", options->out, "the berth.validation to write or to continue; .zst compresses")
+  app.add_option("--out", options->out, "the stowplan.validation to write or to continue; .zst compresses")
       ->required()
       ->option_text("FILE");
   app.add_option("--device", options->device,
                  "what executes: " + BackendNames() + "; else as the cluster needs")
       ->option_text("D");
   app.add_option("--workload", options->inputs.workload,
-                 "what the recording calls the graph: a name of `berth list workloads`; else GRAPH")
+                 "what the recording calls the graph: a name of `stowplan list workloads`; else GRAPH")
       ->option_text("W");
   app.add_option("--memory-cap", options->inputs.memory_caps,
                  "limit the memory of a device, to see what fits")
@@ -104,4 +104,4 @@ RunVerb DeclareGraph(CLI::App& app) {
   return [options] { return RunGraph(*options); };
 }
 
-}  // namespace berth::profiler
+}  // namespace stowplan::profiler

@@ -16,7 +16,7 @@
 #include "sim/error.h"
 #include "sim/formats/formats.h"
 
-namespace berth::profiler {
+namespace stowplan::profiler {
 namespace {
 
 double LoadAverage() {
@@ -238,4 +238,4 @@ void GraphSession::Write() {
   formats::WriteFile(options_.out, PrintStepRecording(recording_));
 }
 
-}  // namespace berth::profiler
+}  // namespace stowplan::profiler

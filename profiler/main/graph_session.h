@@ -1,4 +1,4 @@
-// The measurements of one call of `berth-profile graph`: each placement is measured and the file rewritten whole, so that
+// The measurements of one call of `stowplan-profile graph`: each placement is measured and the file rewritten whole, so that
 // a run that is cut off continues with the same command.
 #pragma once
 
@@ -11,7 +11,7 @@
 #include "profiler/graph_inputs.h"
 #include "profiler/step_recording.h"
 
-namespace berth::profiler {
+namespace stowplan::profiler {
 
 struct GraphOptions {
   GraphInputs inputs;
@@ -49,4 +49,4 @@ class GraphSession {
   int failed_ = 0, failed_in_a_row_ = 0;
 };
 
-}  // namespace berth::profiler
+}  // namespace stowplan::profiler

@@ -6,7 +6,7 @@
 
 #include "profiler/main/commands.h"
 
-namespace berth::profiler {
+namespace stowplan::profiler {
 
 RunVerb DeclareList(CLI::App& app) {
   const auto long_text = std::make_shared<bool>(false);
@@ -21,4 +21,4 @@ RunVerb DeclareList(CLI::App& app) {
   };
 }
 
-}  // namespace berth::profiler
+}  // namespace stowplan::profiler

@@ -1,4 +1,4 @@
-// berth-profile: measures real hardware. Exit status: 0 done, 1 it could not be done here (with the
+// stowplan-profile: measures real hardware. Exit status: 0 done, 1 it could not be done here (with the
 // reason in one sentence), 2 the call or an input is wrong.
 #include <charconv>
 #include <csignal>
@@ -11,12 +11,12 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
-#include "berth_revision.h"
 #include "profiler/host_machine.h"
 #include "profiler/main/commands.h"
 #include "sim/error.h"
+#include "stowplan_revision.h"
 
-namespace berth::profiler {
+namespace stowplan::profiler {
 namespace {
 
 volatile std::sig_atomic_t interrupted = 0;
@@ -34,7 +34,7 @@ struct Verb {
 constexpr Verb kVerbs[] = {
     {"list", "the probes that can be run", DeclareList},
     {"run", "measure probes on this machine's GPU or CPU", DeclareRun},
-    {"graph", "execute a berth graph for real under a placement", DeclareGraph},
+    {"graph", "execute a stowplan graph for real under a placement", DeclareGraph},
     {"record", "run a command and record what it does on the GPU", DeclareRecord},
 };
 
@@ -46,7 +46,7 @@ std::string OneLine(std::string text) {
 }
 
 int Fail(int status, const std::string& sentence) {
-  fmt::print(stderr, "berth-profile: {}\n", OneLine(sentence));
+  fmt::print(stderr, "stowplan-profile: {}\n", OneLine(sentence));
   return status;
 }
 
@@ -74,10 +74,10 @@ void RefuseNumbersBeyondTheirRange(CLI::App& part) {
 }
 
 int RunProgram(int argc, const char* const* argv) {
-  CLI::App app("Measures what ops, copies and launches cost on real hardware.", "berth-profile");
+  CLI::App app("Measures what ops, copies and launches cost on real hardware.", "stowplan-profile");
   app.require_subcommand(1);
   app.set_version_flag("--version",
-                       [] { return fmt::format("berth-profile {} ({})", BERTH_VERSION, Revision()); });
+                       [] { return fmt::format("stowplan-profile {} ({})", STOWPLAN_VERSION, Revision()); });
   std::vector<std::pair<CLI::App*, RunVerb>> verbs;
   for (const Verb& verb : kVerbs) {
     CLI::App* const part = app.add_subcommand(verb.name, verb.what);
@@ -91,7 +91,7 @@ int RunProgram(int argc, const char* const* argv) {
     }
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);
-    return Fail(2, std::string(error.what()) + "; `berth-profile --help` lists what there is.");
+    return Fail(2, std::string(error.what()) + "; `stowplan-profile --help` lists what there is.");
   } catch (const InputError& error) {
     return Fail(2, error.what());
   } catch (const Unavailable& reason) {
@@ -109,7 +109,7 @@ const std::string& CommandLine() {
 }
 
 std::string Revision() {
-  return BERTH_DIRTY ? BERTH_REVISION "-dirty" : BERTH_REVISION;
+  return STOWPLAN_DIRTY ? STOWPLAN_REVISION "-dirty" : STOWPLAN_REVISION;
 }
 
 bool Interrupted() {
@@ -121,10 +121,10 @@ bool Interrupted() {
   return installed && interrupted != 0;
 }
 
-}  // namespace berth::profiler
+}  // namespace stowplan::profiler
 
 int main(int argc, char** argv) {
-  using namespace berth::profiler;
-  StoredCommandLine() = argc > 1 ? "berth-profile " + ShellText(argc - 1, argv + 1) : "berth-profile";
+  using namespace stowplan::profiler;
+  StoredCommandLine() = argc > 1 ? "stowplan-profile " + ShellText(argc - 1, argv + 1) : "stowplan-profile";
   return RunProgram(argc, argv);
 }

@@ -1,4 +1,4 @@
-// berth-profile record: the CUDA driver itself opens libberth_injection.so in every process of the command
+// stowplan-profile record: the CUDA driver itself opens libstowplan_injection.so in every process of the command
 // (CUDA_INJECTION64_PATH), and NVTX does (NVTX_INJECTION64_PATH); it records there and leaves one file for each process
 // in a folder of ours.
 #include <cerrno>
@@ -28,7 +28,7 @@
 #include "sim/formats/formats.h"
 #include "sim/formats/outputs.h"
 
-namespace berth::profiler {
+namespace stowplan::profiler {
 namespace {
 
 namespace fs = std::filesystem;
@@ -42,7 +42,7 @@ struct RecordOptions {
 class TemporaryFolder {
  public:
   TemporaryFolder() {
-    std::string pattern = (fs::temp_directory_path() / "berth-profile-XXXXXX").string();
+    std::string pattern = (fs::temp_directory_path() / "stowplan-profile-XXXXXX").string();
     if (::mkdtemp(pattern.data()) == nullptr)
       throw RunError(pattern + ": cannot be made: " + std::strerror(errno));
     path_ = pattern;
@@ -120,7 +120,7 @@ Ended RunInjected(const std::vector<std::string>& command, const std::string& li
   if (child < 0) throw RunError(std::string("the command cannot be started: ") + std::strerror(errno));
   if (child == 0) {
     ::execvp(arguments[0], arguments.data());
-    std::fprintf(stderr, "berth-profile: %s cannot be run: %s\n", arguments[0], std::strerror(errno));
+    std::fprintf(stderr, "stowplan-profile: %s cannot be run: %s\n", arguments[0], std::strerror(errno));
     ::_exit(127);
   }
   return WaitFor(child);
@@ -199,7 +199,7 @@ int RunRecord(const RecordOptions& options) {
 
 RunVerb DeclareRecord(CLI::App& app) {
   const auto options = std::make_shared<RecordOptions>();
-  app.add_option("--out", options->out, "the berth.trace to write; .zst compresses")
+  app.add_option("--out", options->out, "the stowplan.trace to write; .zst compresses")
       ->required()
       ->option_text("FILE");
   app.add_option(
@@ -210,4 +210,4 @@ RunVerb DeclareRecord(CLI::App& app) {
   return [options] { return RunRecord(*options); };
 }
 
-}  // namespace berth::profiler
+}  // namespace stowplan::profiler

@@ -1,4 +1,4 @@
-// berth-profile run: each probe, and the ops of each graph, are one part of one recording. The file is rewritten whole after each, and every second
+// stowplan-profile run: each probe, and the ops of each graph, are one part of one recording. The file is rewritten whole after each, and every second
 // within one, so that a run that is cut off continues with the same command, behind the last row.
 #include <chrono>
 #include <cstdio>
@@ -20,7 +20,7 @@
 #include "sim/formats/formats.h"
 #include "sim/formats/outputs.h"
 
-namespace berth::profiler {
+namespace stowplan::profiler {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -49,7 +49,7 @@ std::vector<const Probe*> Chosen(const std::vector<std::string>& names, const st
     const Probe* const probe = FindProbe(name);
     if (probe == nullptr) {
       throw InputError(fmt::format(
-          "there is no probe \"{}\"; `berth-profile list` shows them, `all` runs them all.", name));
+          "there is no probe \"{}\"; `stowplan-profile list` shows them, `all` runs them all.", name));
     }
     if (probe->device != nullptr && probe->device != device)
       throw InputError(fmt::format("{} is measured with --device {} alone.", name, probe->device));
@@ -83,7 +83,7 @@ std::vector<Job> JobsOf(const RunOptions& options) {
          [graph](Backend& backend, const MeasureOptions& how) { return backend.RunOps(*graph, how); }, true});
   }
   if (jobs.empty())
-    throw InputError("PROBE... (names of `berth-profile list`, or all) or --graph G is wanted.");
+    throw InputError("PROBE... (names of `stowplan-profile list`, or all) or --graph G is wanted.");
   return jobs;
 }
 
@@ -268,13 +268,13 @@ int RunProbes(const RunOptions& options) {
 
 RunVerb DeclareRun(CLI::App& app) {
   const auto options = std::make_shared<RunOptions>();
-  app.add_option("PROBE", options->probes, "names from `berth-profile list`, or all");
+  app.add_option("PROBE", options->probes, "names from `stowplan-profile list`, or all");
   app.add_option("--graph", options->graphs,
                  "a graph file: each of its ops alone, as an executed step runs it, so that steps of the "
                  "graph can be "
                  "predicted from measured ops (may be repeated)")
       ->option_text("G");
-  app.add_option("--out", options->out, "the berth.trace to write or to continue; .zst compresses")
+  app.add_option("--out", options->out, "the stowplan.trace to write or to continue; .zst compresses")
       ->required()
       ->option_text("FILE");
   app.add_option("--device", options->device, "what is measured: " + BackendNames())
@@ -288,4 +288,4 @@ RunVerb DeclareRun(CLI::App& app) {
   return [options] { return RunProbes(*options); };
 }
 
-}  // namespace berth::profiler
+}  // namespace stowplan::profiler

@@ -2,7 +2,7 @@
 
 import json
 
-# What costs space, and neither this nor berth reads.
+# What costs space, and neither this nor stowplan reads.
 _BULKY = ("Input Strides", "Ev Idx")
 
 

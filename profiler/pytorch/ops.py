@@ -1,6 +1,6 @@
 """Entry 0, ops: single operations at the shapes of the workloads and on a grid, on the device and on the host's CPU.
 
-They are a first stock for cost models until berth-profile measures the same natively. MEANING below is written into the
+They are a first stock for cost models until stowplan-profile measures the same natively. MEANING below is written into the
 recording.
 """
 

@@ -7,7 +7,7 @@
     record.py pack DIR --out DIR2                          the recordings in at most 8 tar files of at most 15 MiB
     record.py self-test                                    the parts that need no torch, tested
 
-Files of DIR: copies, launch, ops (entry 0) and one for each network (entry 3), each a `berth.trace` of kind
+Files of DIR: copies, launch, ops (entry 0) and one for each network (entry 3), each a `stowplan.trace` of kind
 `pytorch.<name>`, compressed; beside them the Kineto traces of single steps. What every number means is in the file
 itself under `meaning`, and in README.md beside this program. A part that is done is not measured again, so the same
 command continues a run that was cut off; recordings of another machine or library are refused, not mixed.

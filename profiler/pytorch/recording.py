@@ -2,7 +2,7 @@
 
 A recording is one compressed JSON file:
 
-    {"format": "berth.trace", "version": 1, "kind": "pytorch.copies", "device": "cuda", "quick": false,
+    {"format": "stowplan.trace", "version": 1, "kind": "pytorch.copies", "device": "cuda", "quick": false,
      "machine": {...}, "software": {...}, "meaning": {...}, "parts": {"pinned_h2d": {...}, ...}}
 
 A part is the smallest thing that is measured or not: when it is done the whole file is written anew beside the old one
@@ -22,7 +22,7 @@ import tarfile
 import tempfile
 import time
 
-FORMAT = "berth.trace"
+FORMAT = "stowplan.trace"
 VERSION = 1
 
 
@@ -104,7 +104,7 @@ _GZIP_MAGIC = b"\x1f\x8b"
 
 
 def compressed_suffix():
-    """".zst" where this Python can write it (berth's own readers take it), else ".gz"."""
+    """".zst" where this Python can write it (stowplan's own readers take it), else ".gz"."""
     return ".zst" if _zstd_codec() else ".gz"
 
 

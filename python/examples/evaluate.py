@@ -2,9 +2,9 @@
 
 import numpy as np
 
-import berth
+import stowplan
 
-problem = berth.Problem("inception_v3(batch=32)", "k80(gpus=2)", devices="gpu", grouper="neighbour(groups=64)")
+problem = stowplan.Problem("inception_v3(batch=32)", "k80(gpus=2)", devices="gpu", grouper="neighbour(groups=64)")
 draws = np.random.default_rng(1).choice(problem.devices, size=(2000, problem.units))
 batch = problem.evaluate(draws)
 print(f"random, best of 2,000  {batch.runtime_us[batch.fits].min() / 1e6:.3f} s")

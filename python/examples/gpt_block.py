@@ -8,8 +8,8 @@ import sys
 import torch
 from transformer import Block
 
-import berth
-from berth import capture
+import stowplan
+from stowplan import capture
 
 width, sequence = (int(number) for number in (sys.argv[1:] + ["1024", "1024"][len(sys.argv) - 1:])[:2])
 with torch.device("meta"):
@@ -26,7 +26,7 @@ for module, count in sorted(flops.items(), key=lambda entry: -entry[1]):
     if count:
         print(f"{module:20} {count / 1e9:8.1f} GFLOP")
 
-problem = berth.Problem(graph, "v100(gpus=2)", devices="gpu", grouper="neighbour(groups=32)")
+problem = stowplan.Problem(graph, "v100(gpus=2)", devices="gpu", grouper="neighbour(groups=32)")
 one = problem.simulate("single_gpu").runtime_us
 best = problem.search("local_search", samples=300).runtime_us
 print(f"one GPU {one / 1e3:.3f} ms, two {best / 1e3:.3f} ms, at least {problem.bounds().runtime_us / 1e3:.3f} ms")

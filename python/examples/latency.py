@@ -1,16 +1,16 @@
-"""Single samples through profiled models under memory limits: the greedy of msr-fiddle/dnn-partitioning beside berth's search.
+"""Single samples through profiled models under memory limits: the greedy of msr-fiddle/dnn-partitioning beside stowplan's search.
 
     python latency.py GRAPH... [--samples N]       GRAPH: files of its latency-inputs, in any of its folders
 
 Its greedy (latency-greedy/greedy.cpp) fills one accelerator after another with nodes in topological order while they fit, by the
 sizes in the file; what is left runs on the CPU. Both placements are simulated by the same rules: a link of 2 GiB/s to each
-accelerator, as the costs in the files have it, and memory as berth counts it (weights for the whole run, tensors while they are needed).
+accelerator, as the costs in the files have it, and memory as stowplan counts it (weights for the whole run, tensors while they are needed).
 """
 
 import argparse
 import json
 
-import berth
+import stowplan
 
 LINK = {"bandwidth": "2GiB/s", "latency": "0us"}
 
@@ -73,12 +73,12 @@ parser = argparse.ArgumentParser()
 parser.add_argument("graphs", metavar="GRAPH", nargs="+")
 parser.add_argument("--samples", type=int, default=1000)
 asked = parser.parse_args()
-print(f"{'graph':40} {'greedy':>10} {'berth':>10} {'bound':>10}  ms")
+print(f"{'graph':40} {'greedy':>10} {'stowplan':>10} {'bound':>10}  ms")
 for path in asked.graphs:
     with open(path, encoding="utf-8") as file:
         told = json.load(file)
-    graph = berth.Graph.load(path)
-    problem = berth.Problem(graph, machine(told))
+    graph = stowplan.Graph.load(path)
+    problem = stowplan.Problem(graph, machine(told))
     by_id = greedy(told)
     run = problem.simulate({op["name"]: by_id[op["attributes"]["msr_id"]] for op in graph.to_dict()["ops"]})
     found = problem.search("portfolio", samples=asked.samples)

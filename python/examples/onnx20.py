@@ -7,7 +7,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-import berth
+import stowplan
 
 
 def make(path):
@@ -37,9 +37,9 @@ with tempfile.TemporaryDirectory() as folder:
     path = sys.argv[1] if len(sys.argv) > 1 else str(Path(folder) / "small.onnx")
     if len(sys.argv) == 1:
         make(path)
-    graph = berth.Graph.load(path)
+    graph = stowplan.Graph.load(path)
 for op in graph.to_dict()["ops"]:
     if op["type"] not in ("Variable", "Placeholder"):
         print(f"{op['type']:20} {op['outputs'][0]['shape']}  {op.get('flops', 0) / 1e6:.0f} MFLOP")
-problem = berth.Problem(graph, "p100(gpus=2)", devices="gpu")
+problem = stowplan.Problem(graph, "p100(gpus=2)", devices="gpu")
 print(f"one GPU {problem.simulate('single_gpu').runtime_us / 1e3:.3f} ms, at least {problem.bounds().runtime_us / 1e3:.3f} ms")

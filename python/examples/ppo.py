@@ -1,15 +1,15 @@
-"""PPO on berth.gym: a softmax over devices for each unit, clipped, with Adam; 64 placements an update, one evaluation in C++ each."""
+"""PPO on stowplan.gym: a softmax over devices for each unit, clipped, with Adam; 64 placements an update, one evaluation in C++ each."""
 
 import sys
 
 import gymnasium
 import numpy as np
 
-import berth
-from berth.gym import VectorEnv
+import stowplan
+from stowplan.gym import VectorEnv
 
 updates = int(sys.argv[1]) if len(sys.argv) > 1 else 60
-problem = berth.Problem("inception_v3(batch=32)", "k80(gpus=2)", devices="gpu", grouper="neighbour(groups=64)")
+problem = stowplan.Problem("inception_v3(batch=32)", "k80(gpus=2)", devices="gpu", grouper="neighbour(groups=64)")
 env = VectorEnv(problem, 64, autoreset_mode=gymnasium.vector.AutoresetMode.SAME_STEP)
 random = np.random.default_rng(1)
 logits = np.zeros((problem.units, len(problem.devices)))

@@ -1,4 +1,4 @@
-"""PPO in PyTorch on berth.gym: a policy that reads the graph, two rounds of messages along its edges, 64 placements an update.
+"""PPO in PyTorch on stowplan.gym: a policy that reads the graph, two rounds of messages along its edges, 64 placements an update.
 
     python ppo_torch.py [updates] [curve.csv]
 """
@@ -10,11 +10,11 @@ import numpy as np
 import torch
 from torch import nn
 
-import berth
-from berth.gym import VectorEnv
+import stowplan
+from stowplan.gym import VectorEnv
 
 updates = int(sys.argv[1]) if len(sys.argv) > 1 else 60
-problem = berth.Problem("inception_v3(batch=32)", "k80(gpus=2)", devices="gpu", grouper="neighbour(groups=64)")
+problem = stowplan.Problem("inception_v3(batch=32)", "k80(gpus=2)", devices="gpu", grouper="neighbour(groups=64)")
 env = VectorEnv(problem, 64, autoreset_mode=gymnasium.vector.AutoresetMode.SAME_STEP)
 torch.manual_seed(1)
 torch.set_num_threads(1)

@@ -10,10 +10,10 @@ import time
 
 import numpy as np
 
-import berth
+import stowplan
 
 ops, rounds = (int(argument) for argument in [*sys.argv[1:], *("1000", "40")[len(sys.argv) - 1 :]])
-problem = berth.Problem(f"random_dag(ops={ops})", "k80(gpus=2)", devices="gpu")
+problem = stowplan.Problem(f"random_dag(ops={ops})", "k80(gpus=2)", devices="gpu")
 count = max(1, 200_000 // problem.units)
 python, inside, batches = [], [], []
 for turn in range(rounds):

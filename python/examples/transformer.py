@@ -1,4 +1,4 @@
-"""A decoder as today's are (RMSNorm, rotary positions, grouped queries, SwiGLU), for `python -m berth.capture transformer.py:small`.
+"""A decoder as today's are (RMSNorm, rotary positions, grouped queries, SwiGLU), for `python -m stowplan.capture transformer.py:small`.
 
     small   4 layers, 512 wide          seven   32 layers, 4096 wide: 6.7 billion weights
 """

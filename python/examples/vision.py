@@ -11,8 +11,8 @@ import torchvision
 from accelerate import dispatch_model
 from accelerate.utils import check_device_map
 
-import berth
-from berth import capture
+import stowplan
+from stowplan import capture
 
 MACHINE = {"devices": [{"name": "big", "kind": "p100", "memory": "6GiB"}, {"name": "small", "kind": "k40", "memory": "4GiB"}],
            "interconnect": "fair", "links": [{"name": "pcie", "ends": ["big", "small"], "bandwidth": "10GB/s", "latency": "10us"}]}
@@ -22,7 +22,7 @@ with torch.device("meta"):
     model = torchvision.models.get_model(name, weights=None)
     images = torch.empty(int(batch), 3, 224, 224)
 graph = capture.graph(model, (images,), train=True, optimizer="momentum", name=name)
-problem = berth.Problem(graph, MACHINE, grouper="module")
+problem = stowplan.Problem(graph, MACHINE, grouper="module")
 found = problem.search("portfolio", samples=int(samples))
 assert found.placement is not None, "it fits nowhere"
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Imports the models that export.py wrote, compares two of them op for op with berth's own builders, and writes table.md beside this file.
+"""Imports the models that export.py wrote, compares two of them op for op with stowplan's own builders, and writes table.md beside this file.
 
-    compare.py BERTH FOLDER        BERTH: the program; FOLDER: what export.py was given
+    compare.py STOWPLAN FOLDER        STOWPLAN: the program; FOLDER: what export.py was given
 
 Every number in the table comes out of this run, but for the two columns that say where they are from.
 """
@@ -34,27 +34,27 @@ OWN = {"resnet152_v1": "resnet_152", "resnet152": "resnet_152", "inception_v3": 
 SAME = {"Mean": "AvgPool"}
 
 
-def run(berth, *arguments):
-    result = subprocess.run([berth, *arguments], capture_output=True, text=True)
+def run(stowplan, *arguments):
+    result = subprocess.run([stowplan, *arguments], capture_output=True, text=True)
     if result.returncode != 0:
         sys.exit(f"compare.py: {' '.join(arguments)}: {result.stderr.strip()}")
     return result.stdout
 
 
-def load(berth, folder, model, *options):
-    """(the graph that berth imports, what it said)"""
+def load(stowplan, folder, model, *options):
+    """(the graph that stowplan imports, what it said)"""
     with tempfile.TemporaryDirectory() as scratch:
         path = os.path.join(scratch, "graph.json")
-        said = run(berth, "graph", "import", os.path.join(folder, model + ".onnx"), "--out", path, "--dim", f"batch={BATCH}",
+        said = run(stowplan, "graph", "import", os.path.join(folder, model + ".onnx"), "--out", path, "--dim", f"batch={BATCH}",
                    *options)
         with open(path, encoding="utf-8") as file:
             return json.load(file), said
 
 
-def own(berth, workload, mode):
+def own(stowplan, workload, mode):
     with tempfile.TemporaryDirectory() as scratch:
         path = os.path.join(scratch, "graph.json")
-        run(berth, "graph", "convert", f"{workload}(batch={BATCH},mode={mode},framework_ops=1)", "--out", path)
+        run(stowplan, "graph", "convert", f"{workload}(batch={BATCH},mode={mode},framework_ops=1)", "--out", path)
         with open(path, encoding="utf-8") as file:
             return json.load(file)
 
@@ -99,13 +99,13 @@ def match(imported, built):
     return dict(sorted(rows.items()))
 
 
-def simulate(berth, graph):
+def simulate(stowplan, graph):
     """(step [ms], peak [GB]) of a graph on one GPU of CLUSTER."""
     with tempfile.TemporaryDirectory() as scratch:
         path = os.path.join(scratch, "graph.json")
         with open(path, "w", encoding="utf-8") as file:
             json.dump(graph, file)
-        outcome = json.loads(run(berth, "simulate", "--graph", path, "--cluster", CLUSTER, "--placement", "single_gpu", "--json", "-"))
+        outcome = json.loads(run(stowplan, "simulate", "--graph", path, "--cluster", CLUSTER, "--placement", "single_gpu", "--json", "-"))
     return outcome["runtime_us"] / 1e3, max(device["peak_bytes"] for device in outcome["devices"]) / 1e9
 
 
@@ -119,11 +119,11 @@ def percent(ours, theirs):
     return "0.00 %" if text[1:] == "0.00 %" else text
 
 
-def imported_models(berth, folder):
+def imported_models(stowplan, folder):
     rows = []
     for name, (published, published_madds) in TORCHVISION.items():
-        graph, _ = load(berth, folder, name)
-        training, _ = load(berth, folder, name, "--training", "adam")
+        graph, _ = load(stowplan, folder, name)
+        training, _ = load(stowplan, folder, name, "--training", "adam")
         madds = flops(graph) / 2 / BATCH / 1e9
         count = parameters(training)
         rows.append([name, f"{len(computing(graph))}", f"{parameters(graph):,}", f"{count:,}", f"{published:,}", "equal" if count == published else f"{count - published:+,}",
@@ -139,30 +139,30 @@ def compared(mode, what, first, second):
     return [mode, what, *shown, "equal" if first == second else f"{100 * (first / second - 1):+.3f} %"]
 
 
-def against_builders(berth, folder):
+def against_builders(stowplan, folder):
     text = ""
     for model, workload in OWN.items():
         text += f"\n### {model}.onnx and `{workload}`\n\n"
         rows = []
         for mode, options in (("inference", ()), ("training", ("--training", "momentum" if workload == "resnet_152" else "rmsprop"))):
-            imported, _ = load(berth, folder, model, *options)
-            built = own(berth, workload, mode)
+            imported, _ = load(stowplan, folder, model, *options)
+            built = own(stowplan, workload, mode)
             for what, number in (("parameters", parameters), ("GFLOP", lambda graph: flops(graph) / 1e9),
                                  ("ops without sources", lambda graph: len(computing(graph)))):
                 first, second = number(imported), number(built)
                 rows.append(compared(mode, what, first, second))
-            for what, first, second in zip(("simulated step [ms]", "simulated peak [GB]"), simulate(berth, imported), simulate(berth, built)):
+            for what, first, second in zip(("simulated step [ms]", "simulated peak [GB]"), simulate(stowplan, imported), simulate(stowplan, built)):
                 rows.append(compared(mode, what, first, second))
         text += table(["", "", "imported", "built", ""], rows) + "\n"
-        matched = match(load(berth, folder, model)[0], own(berth, workload, "inference"))
+        matched = match(load(stowplan, folder, model)[0], own(stowplan, workload, "inference"))
         text += table(["forward ops", "imported", "built", "equal one by one"],
                       [[kind, *(str(n) for n in numbers)] for kind, numbers in matched.items()])
     return text
 
 
-def scales(berth, folder):
+def scales(stowplan, folder):
     """Elements of the scales of Inception-V3's normalisations: input 1 of each."""
-    graph, _ = load(berth, folder, "inception_v3")
+    graph, _ = load(stowplan, folder, "inception_v3")
     ops = {op["name"]: op for op in graph["ops"]}
     return sum(math.prod(ops[op["inputs"][1].rpartition(":")[0]]["outputs"][0]["shape"]) for op in graph["ops"]
                if op["type"] == "FusedBatchNorm")
@@ -170,16 +170,16 @@ def scales(berth, folder):
 
 def main(arguments):
     if len(arguments) != 2:
-        sys.exit("usage: compare.py BERTH FOLDER")
-    berth, folder = arguments
-    version = run(berth, "--version").strip()
+        sys.exit("usage: compare.py STOWPLAN FOLDER")
+    stowplan, folder = arguments
+    version = run(stowplan, "--version").strip()
     here = os.path.dirname(os.path.abspath(__file__))
     with open(os.path.join(here, "notes.md"), encoding="utf-8") as file:
-        notes = file.read().replace("{scales}", f"{scales(berth, folder):,}")
-    text = (f"# Models exported by PyTorch, imported by berth\n\nBy {version}, batch {BATCH}. Made by\n\n```sh\n"
-            "/usr/bin/python3 results/zoo/export.py FOLDER\npython3 results/zoo/compare.py build/release/bench/berth FOLDER\n```\n\n"
-            "## All\n\n" + imported_models(berth, folder) +
-            "\n## Against our own builders\n" + against_builders(berth, folder) + "\n" + notes)
+        notes = file.read().replace("{scales}", f"{scales(stowplan, folder):,}")
+    text = (f"# Models exported by PyTorch, imported by stowplan\n\nBy {version}, batch {BATCH}. Made by\n\n```sh\n"
+            "/usr/bin/python3 results/zoo/export.py FOLDER\npython3 results/zoo/compare.py build/release/bench/stowplan FOLDER\n```\n\n"
+            "## All\n\n" + imported_models(stowplan, folder) +
+            "\n## Against our own builders\n" + against_builders(stowplan, folder) + "\n" + notes)
     with open(os.path.join(here, "table.md"), "w", encoding="utf-8") as file:
         file.write(text)
     print(text)

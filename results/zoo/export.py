@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Exports models of torchvision as ONNX files, to be imported by berth and compared with its own builders.
+"""Exports models of torchvision as ONNX files, to be imported by stowplan and compared with its own builders.
 
     export.py FOLDER [MODEL...]        all models of MODELS if none is named
 

@@ -15,7 +15,7 @@
 #include "sim/formats/json_text.h"
 #include "sim/spec.h"
 
-namespace berth::scenarios {
+namespace stowplan::scenarios {
 namespace {
 
 constexpr const char* kInstead = "search with --grouper module, which keeps modules whole";
@@ -159,4 +159,4 @@ Exported ExportDeviceMap(const ExportInput& input) {
   return Mapper(input).Run();
 }
 
-}  // namespace berth::scenarios
+}  // namespace stowplan::scenarios

@@ -3,7 +3,7 @@
 
 #include "scenarios/exporters/exporters.h"
 
-namespace berth::scenarios {
+namespace stowplan::scenarios {
 namespace {
 
 std::string Quoted(const std::string& text) {
@@ -51,4 +51,4 @@ Exported ExportDot(const ExportInput& input) {
   return {.text = text + "}\n", .notes = {}};
 }
 
-}  // namespace berth::scenarios
+}  // namespace stowplan::scenarios

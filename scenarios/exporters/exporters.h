@@ -4,7 +4,7 @@
 
 #include "scenarios/scenarios.h"
 
-namespace berth::scenarios {
+namespace stowplan::scenarios {
 
 Exported ExportDeviceMap(const ExportInput& input);
 Exported ExportPipeline(const ExportInput& input);
@@ -16,4 +16,4 @@ Exported ExportDot(const ExportInput& input);
 Exported ExportGraphMl(const ExportInput& input);
 Exported ExportPerfetto(const ExportInput& input);
 
-}  // namespace berth::scenarios
+}  // namespace stowplan::scenarios

@@ -5,7 +5,7 @@
 #include "scenarios/exporters/exporters.h"
 #include "sim/modules.h"
 
-namespace berth::scenarios {
+namespace stowplan::scenarios {
 namespace {
 
 // What XML 1.0 has no character for becomes U+FFFD.
@@ -93,4 +93,4 @@ Exported ExportGraphMl(const ExportInput& input) {
   return {.text = text + "  </graph>\n</graphml>\n", .notes = {}};
 }
 
-}  // namespace berth::scenarios
+}  // namespace stowplan::scenarios

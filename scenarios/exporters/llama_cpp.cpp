@@ -13,7 +13,7 @@
 #include "scenarios/exporters/placed_modules.h"
 #include "sim/error.h"
 
-namespace berth::scenarios {
+namespace stowplan::scenarios {
 namespace {
 
 // Part of a layer, as its tensors are called there; earlier ones are looked for first.
@@ -210,4 +210,4 @@ Exported ExportLlamaCpp(const ExportInput& input) {
   return Splitter(input).Run();
 }
 
-}  // namespace berth::scenarios
+}  // namespace stowplan::scenarios

@@ -13,7 +13,7 @@
 #include "sim/formats/formats.h"
 #include "sim/formats/json_text.h"
 
-namespace berth::scenarios {
+namespace stowplan::scenarios {
 namespace {
 
 constexpr const char* kKey = "layer_ann";
@@ -191,4 +191,4 @@ Exported ExportOnnxRuntimeModel(const ExportInput& input) {
   return exported;
 }
 
-}  // namespace berth::scenarios
+}  // namespace stowplan::scenarios

@@ -8,7 +8,7 @@
 #include "scenarios/node_memory.h"
 #include "sim/error.h"
 
-namespace berth::scenarios {
+namespace stowplan::scenarios {
 namespace {
 
 // Each tensor counts where it is read first, as ONNX Runtime has it.
@@ -71,4 +71,4 @@ Exported ExportOnnxRuntimeMemory(const ExportInput& input) {
   return exported;
 }
 
-}  // namespace berth::scenarios
+}  // namespace stowplan::scenarios

@@ -1,8 +1,8 @@
-// The simulated timeline as a Chrome trace, which ui.perfetto.dev opens: `trace.json` of `berth place --out`.
+// The simulated timeline as a Chrome trace, which ui.perfetto.dev opens: `trace.json` of `stowplan place --out`.
 #include "scenarios/exporters/exporters.h"
 #include "sim/formats/formats.h"
 
-namespace berth::scenarios {
+namespace stowplan::scenarios {
 
 Exported ExportPerfetto(const ExportInput& input) {
   const auto simulator = sim::MakeSimulator(input.problem);
@@ -11,4 +11,4 @@ Exported ExportPerfetto(const ExportInput& input) {
   return {.text = formats::PrintChromeTrace(outcome, input.problem, input.placement), .notes = {}};
 }
 
-}  // namespace berth::scenarios
+}  // namespace stowplan::scenarios

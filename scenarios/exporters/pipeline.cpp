@@ -12,7 +12,7 @@
 #include "sim/error.h"
 #include "sim/formats/json_text.h"
 
-namespace berth::scenarios {
+namespace stowplan::scenarios {
 namespace {
 
 struct Stage {
@@ -187,4 +187,4 @@ Exported ExportPipeline(const ExportInput& input) {
   return Splitter(input).Run();
 }
 
-}  // namespace berth::scenarios
+}  // namespace stowplan::scenarios

@@ -1,6 +1,6 @@
 #include "scenarios/exporters/placed_modules.h"
 
-namespace berth::scenarios {
+namespace stowplan::scenarios {
 
 PlacedModules::PlacedModules(const ExportInput& input)
     : input_(input), tree_(sim::MakeModuleTree(input.problem.graph())), devices_(tree_.modules.size(), -1) {
@@ -46,4 +46,4 @@ int GpuNumber(const sim::Cluster& cluster, sim::DeviceIndex device) {
                                                                                                   : -1;
 }
 
-}  // namespace berth::scenarios
+}  // namespace stowplan::scenarios

@@ -7,7 +7,7 @@
 #include "scenarios/scenarios.h"
 #include "sim/modules.h"
 
-namespace berth::scenarios {
+namespace stowplan::scenarios {
 
 class PlacedModules {
  public:
@@ -44,4 +44,4 @@ bool IsForward(const sim::Op& op);
 // The number that frameworks give a GPU: its place among the cluster's. -1 for a CPU.
 int GpuNumber(const sim::Cluster& cluster, sim::DeviceIndex device);
 
-}  // namespace berth::scenarios
+}  // namespace stowplan::scenarios

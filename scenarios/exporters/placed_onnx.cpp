@@ -8,7 +8,7 @@
 #include "sim/error.h"
 #include "sim/formats/formats.h"
 
-namespace berth::scenarios {
+namespace stowplan::scenarios {
 
 std::string ReadPlacedOnnx(const ExportInput& input, const char* exporter) {
   const bool is_file = std::filesystem::is_regular_file(input.graph_file);
@@ -22,4 +22,4 @@ std::string ReadPlacedOnnx(const ExportInput& input, const char* exporter) {
   return model;
 }
 
-}  // namespace berth::scenarios
+}  // namespace stowplan::scenarios

@@ -5,9 +5,9 @@
 
 #include "scenarios/exporters/exporters.h"
 
-namespace berth::scenarios {
+namespace stowplan::scenarios {
 
 // The file's bytes. Throws InputError where the graph is none.
 std::string ReadPlacedOnnx(const ExportInput& input, const char* exporter);
 
-}  // namespace berth::scenarios
+}  // namespace stowplan::scenarios

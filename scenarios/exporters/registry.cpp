@@ -5,7 +5,7 @@
 #include "sim/nearest_name.h"
 #include "sim/spec.h"
 
-namespace berth::scenarios {
+namespace stowplan::scenarios {
 
 const std::vector<ExporterRow>& Exporters() {
   static const std::vector<ExporterRow> rows = {
@@ -33,4 +33,4 @@ const ExporterRow& FindExporter(const std::string& name) {
                    JoinNames(known));
 }
 
-}  // namespace berth::scenarios
+}  // namespace stowplan::scenarios

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace berth::scenarios {
+namespace stowplan::scenarios {
 namespace {
 
 // Sorted by name.
@@ -198,4 +198,4 @@ const AtenType* FindAtenType(std::string_view name) {
   return row == std::end(kTypes) || row->name != name ? nullptr : &*row;
 }
 
-}  // namespace berth::scenarios
+}  // namespace stowplan::scenarios

@@ -1,10 +1,10 @@
-// What PyTorch's ops are called in a berth.graph: the types that cost models know.
+// What PyTorch's ops are called in a stowplan.graph: the types that cost models know.
 #pragma once
 
 #include <span>
 #include <string_view>
 
-namespace berth::scenarios {
+namespace stowplan::scenarios {
 
 struct AtenType {
   std::string_view
@@ -14,4 +14,4 @@ struct AtenType {
 std::span<const AtenType> AtenTypes();                // by name
 const AtenType* FindAtenType(std::string_view name);  // null if unknown
 
-}  // namespace berth::scenarios
+}  // namespace stowplan::scenarios

@@ -15,7 +15,7 @@
 #include "sim/nearest_name.h"
 #include "sim/spec.h"
 
-namespace berth::scenarios {
+namespace stowplan::scenarios {
 namespace {
 
 using formats::Value;
@@ -98,7 +98,7 @@ class MapReader {
         value.Fail(fmt::format("is \"cpu\", but the cluster \"{}\" has no CPU", cluster_.name));
       return static_cast<sim::DeviceIndex>(cpu - cluster_.devices.begin());
     }
-    if (text == "disk") value.Fail("is \"disk\", which no device of berth is; \"cpu\" comes closest");
+    if (text == "disk") value.Fail("is \"disk\", which no device of stowplan is; \"cpu\" comes closest");
     const std::size_t digits = text.starts_with("cuda:") ? 5 : 0;
     std::int64_t number = -1;
     const auto [end, error] = std::from_chars(text.data() + digits, text.data() + text.size(), number);
@@ -170,4 +170,4 @@ sim::Placement ImportDeviceMap(const std::string& content, const std::string& so
   return placement;
 }
 
-}  // namespace berth::scenarios
+}  // namespace stowplan::scenarios

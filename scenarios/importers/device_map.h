@@ -7,7 +7,7 @@
 #include "sim/op_graph.h"
 #include "sim/placement.h"
 
-namespace berth::scenarios {
+namespace stowplan::scenarios {
 
 // A JSON object from names to numbers and texts, of no format of ours.
 bool RecognisesDeviceMap(const std::string& content);
@@ -18,4 +18,4 @@ bool RecognisesDeviceMap(const std::string& content);
 sim::Placement ImportDeviceMap(const std::string& content, const std::string& source,
                                const sim::OpGraph& graph, const sim::Cluster& cluster);
 
-}  // namespace berth::scenarios
+}  // namespace stowplan::scenarios

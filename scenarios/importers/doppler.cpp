@@ -14,7 +14,7 @@
 #include "sim/formats/collectives.h"
 #include "sim/formats/source.h"
 
-namespace berth::scenarios {
+namespace stowplan::scenarios {
 namespace {
 
 constexpr double kUnitsPerMicro = 1e7;
@@ -157,4 +157,4 @@ sim::OpGraph ImportDopplerGraph(const std::string& content, const std::string& s
   return Reader(content, source).Read();
 }
 
-}  // namespace berth::scenarios
+}  // namespace stowplan::scenarios

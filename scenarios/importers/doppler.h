@@ -17,9 +17,9 @@
 
 #include "sim/op_graph.h"
 
-namespace berth::scenarios {
+namespace stowplan::scenarios {
 
 bool RecognisesDopplerGraph(const std::string& content);
 sim::OpGraph ImportDopplerGraph(const std::string& content, const std::string& source);
 
-}  // namespace berth::scenarios
+}  // namespace stowplan::scenarios

@@ -14,7 +14,7 @@
 #include "sim/formats/json_reader.h"
 #include "sim/formats/source.h"
 
-namespace berth::scenarios {
+namespace stowplan::scenarios {
 namespace {
 
 using formats::Fields;
@@ -125,9 +125,9 @@ class Importer {
       output_of_;  // edges of one size share an output
 };
 
-// A file that says which berth format it is, is none of theirs, whatever names stand in it.
+// A file that says which stowplan format it is, is none of theirs, whatever names stand in it.
 bool Mentions(const std::string& content, std::string_view a, std::string_view b) {
-  if (content.find("\"berth.") != std::string::npos) return false;
+  if (content.find("\"stowplan.") != std::string::npos) return false;
   const auto first =
       std::find_if(content.begin(), content.end(), [](unsigned char c) { return std::isspace(c) == 0; });
   return first != content.end() && *first == '{' && content.find(a) != std::string::npos &&
@@ -229,4 +229,4 @@ sim::Placement ImportMsrSplit(const std::string& content, const std::string& sou
   return placement;
 }
 
-}  // namespace berth::scenarios
+}  // namespace stowplan::scenarios

@@ -21,7 +21,7 @@
 #include "sim/op_graph.h"
 #include "sim/placement.h"
 
-namespace berth::scenarios {
+namespace stowplan::scenarios {
 
 bool RecognisesMsrGraph(const std::string& content);
 sim::OpGraph ImportMsrGraph(const std::string& content, const std::string& source);
@@ -33,4 +33,4 @@ bool RecognisesMsrSplit(const std::string& content);
 sim::Placement ImportMsrSplit(const std::string& content, const std::string& source,
                               const sim::OpGraph& graph, const sim::Cluster& cluster);
 
-}  // namespace berth::scenarios
+}  // namespace stowplan::scenarios

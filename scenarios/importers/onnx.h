@@ -7,11 +7,11 @@
 
 #include "scenarios/scenarios.h"
 
-namespace berth::scenarios {
+namespace stowplan::scenarios {
 
 // Starts like a serialised ModelProto: nothing in ONNX says so outright.
 bool RecognisesOnnx(const std::string& content);
-// Where berth was built without the ONNX library this is an InputError that says so.
+// Where stowplan was built without the ONNX library this is an InputError that says so.
 ImportedGraph ImportOnnx(const std::string& content, const std::string& source, const ImportOptions& options);
 
-}  // namespace berth::scenarios
+}  // namespace stowplan::scenarios

@@ -2,7 +2,7 @@
 #include "scenarios/importers/onnx.h"
 #include "scenarios/importers/wire_format.h"
 
-namespace berth::scenarios {
+namespace stowplan::scenarios {
 
 bool RecognisesOnnx(const std::string& content) {
   // ir_version comes first where fields are written in their order, and every writer does.
@@ -21,4 +21,4 @@ bool RecognisesOnnx(const std::string& content) {
   return false;
 }
 
-}  // namespace berth::scenarios
+}  // namespace stowplan::scenarios

@@ -9,7 +9,7 @@
 
 #include "scenarios/scenarios.h"
 
-namespace berth::scenarios {
+namespace stowplan::scenarios {
 
 // A Kineto trace alone is recognised, too, to be refused with what to give.
 bool RecognisesTrace(const std::string& content);
@@ -20,4 +20,4 @@ ImportedGraph ImportTrace(const std::string& content, const std::string& source,
 ImportedGraph ImportTracePair(const std::string& content, const std::string& source,
                               const std::string& kineto, const ImportOptions& options);
 
-}  // namespace berth::scenarios
+}  // namespace stowplan::scenarios

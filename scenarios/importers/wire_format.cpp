@@ -2,7 +2,7 @@
 
 #include <limits>
 
-namespace berth::scenarios {
+namespace stowplan::scenarios {
 namespace {
 
 std::optional<std::uint64_t> TakeVarint(std::string_view& rest) {
@@ -69,4 +69,4 @@ void AppendField(std::string& out, std::uint32_t number, std::string_view body) 
   out += body;
 }
 
-}  // namespace berth::scenarios
+}  // namespace stowplan::scenarios

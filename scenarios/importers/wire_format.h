@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace berth::scenarios {
+namespace stowplan::scenarios {
 
 // One field of a message.
 struct WireField {
@@ -23,4 +23,4 @@ std::optional<WireField> TakeField(std::string_view& rest, std::uint32_t* cut = 
 // Writes a field of bytes: wire type 2.
 void AppendField(std::string& out, std::uint32_t number, std::string_view body);
 
-}  // namespace berth::scenarios
+}  // namespace stowplan::scenarios

@@ -14,7 +14,7 @@
 #include "scenarios/workloads/workloads.h"
 #include "sim/error.h"
 
-namespace berth::scenarios {
+namespace stowplan::scenarios {
 namespace {
 
 enum class Op : std::uint8_t { kNone, kConv1, kConv3, kConv7, kMax2, kMax3, kAvg3 };
@@ -71,7 +71,7 @@ Tensor Apply(GraphBuilder& b, const std::string& name, Op op, Tensor x, std::int
   };
   switch (op) {
     case Op::kNone:
-      BERTH_CHECK_EQ(stride, 1);
+      STOWPLAN_CHECK_EQ(stride, 1);
       return x;
     case Op::kConv1:
       return Pointwise(b, name, x, filters);
@@ -144,4 +144,4 @@ sim::OpGraph BuildAmoebaNetD(const Spec& spec) {
   return b.Finish(Describe(spec, read, stages.count(), "branch"));
 }
 
-}  // namespace berth::scenarios
+}  // namespace stowplan::scenarios

@@ -15,7 +15,7 @@
 #include "scenarios/workload_options.h"
 #include "scenarios/workloads/workloads.h"
 
-namespace berth::scenarios {
+namespace stowplan::scenarios {
 namespace {
 
 constexpr std::int64_t kPositions = 512;
@@ -156,4 +156,4 @@ sim::OpGraph BuildBert(const Spec& spec) {
   return builder.Finish(Describe(spec, read, sizes.layers, "stage"));
 }
 
-}  // namespace berth::scenarios
+}  // namespace stowplan::scenarios

@@ -8,7 +8,7 @@
 #include "scenarios/workloads/specimen.h"
 #include "scenarios/workloads/workloads.h"
 
-namespace berth::scenarios {
+namespace stowplan::scenarios {
 
 sim::OpGraph BuildChain(const Spec& spec) {
   ParameterReader read(spec);
@@ -30,4 +30,4 @@ sim::OpGraph BuildChain(const Spec& spec) {
   return graph;
 }
 
-}  // namespace berth::scenarios
+}  // namespace stowplan::scenarios

@@ -22,7 +22,7 @@
 #include "scenarios/workloads/workloads.h"
 #include "sim/error.h"
 
-namespace berth::scenarios {
+namespace stowplan::scenarios {
 namespace {
 
 constexpr int kNodes = 5;
@@ -138,4 +138,4 @@ sim::OpGraph BuildCifar10(const Spec& spec) {
   return b.Finish(std::move(attributes));
 }
 
-}  // namespace berth::scenarios
+}  // namespace stowplan::scenarios

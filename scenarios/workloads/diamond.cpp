@@ -7,7 +7,7 @@
 #include "scenarios/workloads/workloads.h"
 #include "sim/error.h"
 
-namespace berth::scenarios {
+namespace stowplan::scenarios {
 
 sim::OpGraph BuildDiamond(const Spec& spec) {
   ParameterReader read(spec);
@@ -43,4 +43,4 @@ sim::OpGraph BuildDiamond(const Spec& spec) {
   return graph;
 }
 
-}  // namespace berth::scenarios
+}  // namespace stowplan::scenarios

@@ -19,7 +19,7 @@
 #include "scenarios/workload_options.h"
 #include "scenarios/workloads/workloads.h"
 
-namespace berth::scenarios {
+namespace stowplan::scenarios {
 namespace {
 
 constexpr int kFirstResidualLayer = 2;
@@ -185,4 +185,4 @@ sim::OpGraph BuildGnmt(const Spec& spec) {
   return builder.Finish(Describe(spec, read, sizes.layers, "stage"));
 }
 
-}  // namespace berth::scenarios
+}  // namespace stowplan::scenarios

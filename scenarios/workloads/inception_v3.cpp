@@ -13,7 +13,7 @@
 #include "scenarios/workload_options.h"
 #include "scenarios/workloads/workloads.h"
 
-namespace berth::scenarios {
+namespace stowplan::scenarios {
 namespace {
 
 constexpr Window kPoolStride1{3, 3, 1, true};
@@ -185,4 +185,4 @@ sim::OpGraph BuildInceptionV3(const Spec& spec) {
   return builder.Finish(Describe(spec, read, model.stages(), "branch"));
 }
 
-}  // namespace berth::scenarios
+}  // namespace stowplan::scenarios

@@ -9,7 +9,7 @@
 #include "scenarios/decoder.h"
 #include "scenarios/workloads/workloads.h"
 
-namespace berth::scenarios {
+namespace stowplan::scenarios {
 
 sim::OpGraph BuildLlama(const Spec& spec) {
   ParameterReader read(spec);
@@ -30,4 +30,4 @@ sim::OpGraph BuildLlama(const Spec& spec) {
   return builder.Finish(Describe(spec, read, sizes.layers, "stage"));
 }
 
-}  // namespace berth::scenarios
+}  // namespace stowplan::scenarios

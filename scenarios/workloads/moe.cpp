@@ -21,7 +21,7 @@
 #include "scenarios/workloads/workloads.h"
 #include "sim/error.h"
 
-namespace berth::scenarios {
+namespace stowplan::scenarios {
 namespace {
 
 struct MixtureSizes {
@@ -86,4 +86,4 @@ sim::OpGraph BuildMoe(const Spec& spec) {
   return builder.Finish(Describe(spec, read, sizes.layers, "branch"));
 }
 
-}  // namespace berth::scenarios
+}  // namespace stowplan::scenarios

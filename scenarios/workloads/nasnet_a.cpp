@@ -15,7 +15,7 @@
 #include "scenarios/workload_options.h"
 #include "scenarios/workloads/workloads.h"
 
-namespace berth::scenarios {
+namespace stowplan::scenarios {
 namespace {
 
 struct Size {
@@ -104,4 +104,4 @@ sim::OpGraph BuildNasNetA(const Spec& spec) {
   return b.Finish(Describe(spec, read, stages.count(), "branch"));
 }
 
-}  // namespace berth::scenarios
+}  // namespace stowplan::scenarios

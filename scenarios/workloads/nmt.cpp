@@ -20,7 +20,7 @@
 #include "scenarios/workload_options.h"
 #include "scenarios/workloads/workloads.h"
 
-namespace berth::scenarios {
+namespace stowplan::scenarios {
 namespace {
 
 struct NmtSizes {
@@ -200,4 +200,4 @@ sim::OpGraph BuildNmtFamily(const Spec& spec) {
   return Build(spec, options, sizes, std::move(attributes));
 }
 
-}  // namespace berth::scenarios
+}  // namespace stowplan::scenarios

@@ -11,7 +11,7 @@
 #include "scenarios/workloads/workloads.h"
 #include "sim/error.h"
 
-namespace berth::scenarios {
+namespace stowplan::scenarios {
 namespace {
 
 // The workload that `of` names where it has a batch; null = a file, or it has none.
@@ -67,4 +67,4 @@ sim::OpGraph BuildPipeline(const Spec& spec) {
   return graph;
 }
 
-}  // namespace berth::scenarios
+}  // namespace stowplan::scenarios

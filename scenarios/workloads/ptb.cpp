@@ -19,7 +19,7 @@
 #include "scenarios/workload_options.h"
 #include "scenarios/workloads/workloads.h"
 
-namespace berth::scenarios {
+namespace stowplan::scenarios {
 namespace {
 
 enum class Activation : std::uint8_t { kTanh, kRelu, kIdentity, kSigmoid };
@@ -171,4 +171,4 @@ sim::OpGraph BuildPtb(const Spec& spec) {
   return builder.Finish(std::move(attributes));
 }
 
-}  // namespace berth::scenarios
+}  // namespace stowplan::scenarios

@@ -12,7 +12,7 @@
 #include "scenarios/workloads/workloads.h"
 #include "sim/error.h"
 
-namespace berth::scenarios {
+namespace stowplan::scenarios {
 namespace {
 
 constexpr std::int64_t kMostReads = 10'000'000;
@@ -63,4 +63,4 @@ sim::OpGraph BuildRandomDag(const Spec& spec) {
   return graph;
 }
 
-}  // namespace berth::scenarios
+}  // namespace stowplan::scenarios

@@ -10,7 +10,7 @@
 #include "scenarios/workload_options.h"
 #include "scenarios/workloads/workloads.h"
 
-namespace berth::scenarios {
+namespace stowplan::scenarios {
 namespace {
 
 struct Group {
@@ -65,4 +65,4 @@ sim::OpGraph BuildResNet152(const Spec& spec) {
   return builder.Finish(Describe(spec, read, stages.count(), "branch"));
 }
 
-}  // namespace berth::scenarios
+}  // namespace stowplan::scenarios

@@ -10,7 +10,7 @@
 #include "scenarios/workload_options.h"
 #include "scenarios/workloads/workloads.h"
 
-namespace berth::scenarios {
+namespace stowplan::scenarios {
 namespace {
 
 struct RnnlmSizes {
@@ -97,4 +97,4 @@ sim::OpGraph BuildRnnlm(const Spec& spec) {
   return builder.Finish(Describe(spec, read, sizes.layers, "stage"));
 }
 
-}  // namespace berth::scenarios
+}  // namespace stowplan::scenarios

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-namespace berth::scenarios {
+namespace stowplan::scenarios {
 
 SpecimenCost ReadSpecimenCost(ParameterReader& read) {
   return read.Choice("cost", {"us", "flops"}) == "us" ? SpecimenCost::kMicros : SpecimenCost::kFlops;
@@ -25,4 +25,4 @@ sim::Op SpecimenOp(const std::string& name, SpecimenCost cost, double us, sim::B
   return op;
 }
 
-}  // namespace berth::scenarios
+}  // namespace stowplan::scenarios

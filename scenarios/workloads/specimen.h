@@ -7,7 +7,7 @@
 #include "sim/op_graph.h"
 #include "sim/spec.h"
 
-namespace berth::scenarios {
+namespace stowplan::scenarios {
 
 enum class SpecimenCost : std::uint8_t {
   kMicros,  // cost_us: as if measured
@@ -18,4 +18,4 @@ SpecimenCost ReadSpecimenCost(ParameterReader& read);  // cost=us|flops
 // One output of `bytes`.
 sim::Op SpecimenOp(const std::string& name, SpecimenCost cost, double us, sim::Bytes bytes);
 
-}  // namespace berth::scenarios
+}  // namespace stowplan::scenarios

@@ -15,7 +15,7 @@
 #include "scenarios/workload_options.h"
 #include "scenarios/workloads/workloads.h"
 
-namespace berth::scenarios {
+namespace stowplan::scenarios {
 namespace {
 
 struct TransformerXlSizes {
@@ -162,4 +162,4 @@ sim::OpGraph BuildTransformerXl(const Spec& spec) {
   return builder.Finish(Describe(spec, read, sizes.layers, "stage"));
 }
 
-}  // namespace berth::scenarios
+}  // namespace stowplan::scenarios

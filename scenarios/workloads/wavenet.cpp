@@ -13,7 +13,7 @@
 #include "scenarios/workload_options.h"
 #include "scenarios/workloads/workloads.h"
 
-namespace berth::scenarios {
+namespace stowplan::scenarios {
 namespace {
 
 constexpr std::int64_t kLevels = 256;
@@ -120,4 +120,4 @@ sim::OpGraph BuildWaveNet(const Spec& spec) {
   return builder.Finish(Describe(spec, read, model.layers(), "stage"));
 }
 
-}  // namespace berth::scenarios
+}  // namespace stowplan::scenarios

@@ -4,7 +4,7 @@
 #include "sim/op_graph.h"
 #include "sim/spec.h"
 
-namespace berth::scenarios {
+namespace stowplan::scenarios {
 
 sim::OpGraph BuildAmoebaNetD(const Spec& spec);
 sim::OpGraph BuildBert(const Spec& spec);
@@ -26,4 +26,4 @@ sim::OpGraph BuildRnnlm(const Spec& spec);
 sim::OpGraph BuildTransformerXl(const Spec& spec);
 sim::OpGraph BuildWaveNet(const Spec& spec);
 
-}  // namespace berth::scenarios
+}  // namespace stowplan::scenarios

@@ -18,7 +18,7 @@
 #include "sim/formats/json_text.h"
 #include "sim/lanes.h"
 
-namespace berth::formats {
+namespace stowplan::formats {
 namespace {
 
 using sim::Cluster;
@@ -63,7 +63,7 @@ class ChromeTrace {
 
   std::string Print() {
     out_ = fmt::format(
-        "{{\"displayTimeUnit\": \"ms\",\n \"otherData\": {{\"producer\": \"berth\", \"graph\": {}, "
+        "{{\"displayTimeUnit\": \"ms\",\n \"otherData\": {{\"producer\": \"stowplan\", \"graph\": {}, "
         "\"cluster\": {}, \"rules\": \"{}\", \"runtime_us\": {}, \"feasible\": {}}},\n"
         " \"traceEvents\": [",
         JsonString(graph_.name), JsonString(cluster_.name), ToString(cluster_.rules),
@@ -294,8 +294,8 @@ class ChromeTrace {
 }  // namespace
 
 std::string PrintChromeTrace(const Outcome& outcome, const Problem& problem, const Placement& placement) {
-  BERTH_CHECK_EQ(outcome.ops.size(), problem.graph().ops.size());
+  STOWPLAN_CHECK_EQ(outcome.ops.size(), problem.graph().ops.size());
   return ChromeTrace(outcome, problem, placement).Print();
 }
 
-}  // namespace berth::formats
+}  // namespace stowplan::formats

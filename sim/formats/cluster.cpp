@@ -1,4 +1,4 @@
-// berth.cluster: YAML. What the file leaves out comes from the catalogue's kinds, then from the defaults of
+// stowplan.cluster: YAML. What the file leaves out comes from the catalogue's kinds, then from the defaults of
 // docs/formats.md#cluster.
 #include "sim/cluster.h"
 
@@ -20,7 +20,7 @@
 #include "sim/nearest_name.h"
 #include "sim/spec.h"
 
-namespace berth::formats {
+namespace stowplan::formats {
 namespace {
 
 using sim::Cluster;
@@ -341,7 +341,7 @@ class ClusterReader {
 
 Cluster ParseCluster(std::string_view yaml, const std::string& source, const HardwareCatalogue& catalogue) {
   const Document document = ParseYaml(yaml, source);
-  CheckFormat(document, "berth.cluster", 1);
+  CheckFormat(document, "stowplan.cluster", 1);
   const Fields top(document.root(), kTopKeys);
   Cluster cluster = ClusterReader(top, catalogue).Read(source);
   CheckedAt(source, [&] { cluster.Finish(); });
@@ -352,4 +352,4 @@ Cluster ReadCluster(const std::string& path, const HardwareCatalogue& catalogue)
   return ParseCluster(ReadFile(path), SourceOf(path), catalogue);
 }
 
-}  // namespace berth::formats
+}  // namespace stowplan::formats

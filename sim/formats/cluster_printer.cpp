@@ -1,4 +1,4 @@
-// berth.cluster as we write it: every value in force.
+// stowplan.cluster as we write it: every value in force.
 #include <algorithm>
 #include <cctype>
 #include <string>
@@ -12,7 +12,7 @@
 #include "sim/formats/json_text.h"
 #include "sim/formats/units_text.h"
 
-namespace berth::formats {
+namespace stowplan::formats {
 namespace {
 
 using sim::Cluster;
@@ -82,7 +82,7 @@ std::string PrintRoute(const Cluster& cluster, const sim::Route& route) {
 
 std::string PrintCluster(const Cluster& cluster) {
   const Dispatch& dispatch = cluster.dispatch;
-  std::string out = "format: berth.cluster\nversion: 1\n";
+  std::string out = "format: stowplan.cluster\nversion: 1\n";
   if (!cluster.name.empty()) out += fmt::format("name: {}\n", YamlText(cluster.name));
   out +=
       fmt::format("rules: {}\ninterconnect: {}\n", ToString(cluster.rules), YamlText(cluster.interconnect));
@@ -104,4 +104,4 @@ std::string PrintCluster(const Cluster& cluster) {
   return out;
 }
 
-}  // namespace berth::formats
+}  // namespace stowplan::formats

@@ -1,9 +1,9 @@
-// Words of berth.cluster that are read and printed, in the order of their enumerators.
+// Words of stowplan.cluster that are read and printed, in the order of their enumerators.
 #pragma once
 
 #include <string_view>
 
-namespace berth::formats {
+namespace stowplan::formats {
 
 inline constexpr std::string_view kRules[] = {"native", "published"};
 inline constexpr std::string_view kDuplexes[] = {"full", "half"};
@@ -11,4 +11,4 @@ inline constexpr std::string_view kPers[] = {"device", "process"};
 inline constexpr std::string_view kOrders[] = {"ready", "program"};
 inline constexpr std::string_view kAutomatic = "auto";
 
-}  // namespace berth::formats
+}  // namespace stowplan::formats

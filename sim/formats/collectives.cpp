@@ -12,7 +12,7 @@
 #include "sim/error.h"
 #include "sim/formats/rank_program.h"
 
-namespace berth::formats {
+namespace stowplan::formats {
 namespace {
 
 using sim::Bytes;
@@ -509,4 +509,4 @@ OpGraph ExpandCollectives(const OpGraph& graph) {
   return IsRankProgram(graph) ? Expansion(OfAllRanks(graph)).Run() : Expansion(graph).Run();
 }
 
-}  // namespace berth::formats
+}  // namespace stowplan::formats

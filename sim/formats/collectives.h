@@ -9,7 +9,7 @@
 
 #include "sim/op_graph.h"
 
-namespace berth::formats {
+namespace stowplan::formats {
 
 inline constexpr std::int64_t kMostRanks = 512;
 // That ops written out for ranks may take beside themselves: a name of a megabyte would be copied for each.
@@ -36,4 +36,4 @@ sim::Bytes ChunkOf(sim::Bytes bytes, int of, int ranks);
 // ops or kMostCopiedBytes, two tensors of one producer, tensors whose sizes do not suit, and fields that would be lost.
 sim::OpGraph ExpandCollectives(const sim::OpGraph& graph);
 
-}  // namespace berth::formats
+}  // namespace stowplan::formats

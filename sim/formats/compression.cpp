@@ -9,7 +9,7 @@
 
 #include "sim/error.h"
 
-namespace berth::formats {
+namespace stowplan::formats {
 namespace {
 
 constexpr std::size_t kChunk = std::size_t{1} << 18;
@@ -67,7 +67,7 @@ class Output {
 
 std::string FromZstd(std::string_view compressed, const std::string& source) {
   const std::unique_ptr<ZSTD_DCtx, decltype(&ZSTD_freeDCtx)> context(ZSTD_createDCtx(), &ZSTD_freeDCtx);
-  BERTH_CHECK(context != nullptr);
+  STOWPLAN_CHECK(context != nullptr);
   Output output(compressed.size(), source);
   ZSTD_inBuffer in{compressed.data(), compressed.size(), 0};
   for (;;) {
@@ -91,7 +91,7 @@ std::string FromZstd(std::string_view compressed, const std::string& source) {
 std::string FromGzip(std::string_view compressed, const std::string& source) {
   constexpr int kGzipOnly = 16 + MAX_WBITS;
   z_stream stream{};
-  BERTH_CHECK(inflateInit2(&stream, kGzipOnly) == Z_OK);
+  STOWPLAN_CHECK(inflateInit2(&stream, kGzipOnly) == Z_OK);
   const std::unique_ptr<z_stream, decltype(&inflateEnd)> end(&stream, &inflateEnd);
   Output output(compressed.size(), source);
   int status = Z_OK;
@@ -127,7 +127,7 @@ std::string Decompressed(std::string content, const std::string& source) {
 
 std::string Compress(std::string_view content) {
   const std::unique_ptr<ZSTD_CCtx, decltype(&ZSTD_freeCCtx)> context(ZSTD_createCCtx(), &ZSTD_freeCCtx);
-  BERTH_CHECK(context != nullptr);
+  STOWPLAN_CHECK(context != nullptr);
   ZSTD_CCtx_setParameter(context.get(), ZSTD_c_compressionLevel, kCompressionLevel);
   ZSTD_CCtx_setParameter(context.get(), ZSTD_c_checksumFlag, 1);
   std::string compressed(ZSTD_compressBound(content.size()), '\0');
@@ -139,4 +139,4 @@ std::string Compress(std::string_view content) {
   return compressed;
 }
 
-}  // namespace berth::formats
+}  // namespace stowplan::formats

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace berth::formats {
+namespace stowplan::formats {
 
 // No file of more bytes than this is read, nor one that decompresses to more.
 inline constexpr std::size_t kMaxFileBytes = std::size_t{2} << 30;
@@ -17,4 +17,4 @@ std::string Decompressed(std::string content, const std::string& source);
 // As zstd, with a checksum.
 std::string Compress(std::string_view content);
 
-}  // namespace berth::formats
+}  // namespace stowplan::formats

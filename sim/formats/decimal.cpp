@@ -4,7 +4,7 @@
 #include <limits>
 #include <string>
 
-namespace berth::formats {
+namespace stowplan::formats {
 namespace {
 
 __extension__ typedef unsigned __int128 Wide;
@@ -103,4 +103,4 @@ std::optional<std::int64_t> ScaleToInteger(const Decimal& decimal, std::int64_t 
   return static_cast<std::int64_t>(value);
 }
 
-}  // namespace berth::formats
+}  // namespace stowplan::formats

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string_view>
 
-namespace berth::formats {
+namespace stowplan::formats {
 
 // (-1)^negative * digits * 10^exponent; digits ends in no zero unless it is 0.
 struct Decimal {
@@ -29,4 +29,4 @@ std::optional<std::int64_t> ToExactInteger(const Decimal& decimal);
 // decimal * unit, to the nearest whole number (halves up). Empty if it is negative or above `limit`.
 std::optional<std::int64_t> ScaleToInteger(const Decimal& decimal, std::int64_t unit, std::int64_t limit);
 
-}  // namespace berth::formats
+}  // namespace stowplan::formats

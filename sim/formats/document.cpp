@@ -14,7 +14,7 @@
 #include "sim/formats/units_text.h"
 #include "sim/spec.h"
 
-namespace berth::formats {
+namespace stowplan::formats {
 namespace {
 
 using Node = Document::Data::Node;
@@ -280,7 +280,7 @@ Value::MemberRange::Member Value::MemberRange::Iterator::operator*() const {
 
 Fields::Fields(Value object, std::span<const std::string_view> known)
     : object_(object), known_(known), node_{} {
-  BERTH_CHECK_LE(known.size(), kMaxKeys);
+  STOWPLAN_CHECK_LE(known.size(), kMaxKeys);
   for (const auto [key, member] : object.members()) {
     const auto found = std::find(known.begin(), known.end(), key);
     if (found == known.end()) {
@@ -295,7 +295,7 @@ Fields::Fields(Value object, std::span<const std::string_view> known)
 
 std::optional<Value> Fields::Find(std::string_view key) const {
   const auto found = std::find(known_.begin(), known_.end(), key);
-  BERTH_CHECK(found != known_.end());
+  STOWPLAN_CHECK(found != known_.end());
   const std::uint32_t node = node_[static_cast<std::size_t>(found - known_.begin())];
   return node == 0 ? std::nullopt : std::optional(Value(object_.data_, node));
 }
@@ -349,4 +349,4 @@ std::int64_t CheckFormat(const Document& document, std::string_view format, std:
   return number;
 }
 
-}  // namespace berth::formats
+}  // namespace stowplan::formats

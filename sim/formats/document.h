@@ -6,7 +6,7 @@
 // are known (YAML).
 //
 //   const Document document = ParseYaml(ReadFile(path), path);
-//   CheckFormat(document, "berth.cluster", 1);
+//   CheckFormat(document, "stowplan.cluster", 1);
 //   static constexpr std::string_view kKeys[] = {"format", "version", "name", "devices"};
 //   const Fields top(document.root(), kKeys);              // refuses unknown keys and lists the known ones
 //   const std::string name = top.Name("name", "box");
@@ -26,7 +26,7 @@
 #include "sim/op_graph.h"
 #include "sim/units.h"
 
-namespace berth::formats {
+namespace stowplan::formats {
 
 inline constexpr int kMaxDepth = 64;  // lists and objects inside one another
 
@@ -180,4 +180,4 @@ class Fields {
 // the version.
 std::int64_t CheckFormat(const Document& document, std::string_view format, std::int64_t newest);
 
-}  // namespace berth::formats
+}  // namespace stowplan::formats

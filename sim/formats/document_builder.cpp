@@ -4,7 +4,7 @@
 #include "sim/error.h"
 #include "sim/formats/document_data.h"
 
-namespace berth::formats {
+namespace stowplan::formats {
 
 namespace {
 
@@ -103,4 +103,4 @@ Document DocumentBuilder::Finish() {
   return Document(std::move(data_));
 }
 
-}  // namespace berth::formats
+}  // namespace stowplan::formats

@@ -10,7 +10,7 @@
 
 #include "sim/formats/document.h"
 
-namespace berth::formats {
+namespace stowplan::formats {
 
 struct Document::Data {
   static constexpr std::uint32_t kNoKey = UINT32_MAX;
@@ -86,4 +86,4 @@ class DocumentBuilder {
   int pending_line_ = 0;
 };
 
-}  // namespace berth::formats
+}  // namespace stowplan::formats

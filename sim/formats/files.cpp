@@ -18,7 +18,7 @@
 #include "sim/formats/source.h"
 #include "sim/output_error.h"
 
-namespace berth::formats {
+namespace stowplan::formats {
 namespace {
 
 namespace fs = std::filesystem;
@@ -206,4 +206,4 @@ void RefuseExisting(const std::string& path) {
     throw InputError(path + " is there already and is not written over; give another name or remove it.");
 }
 
-}  // namespace berth::formats
+}  // namespace stowplan::formats

@@ -1,4 +1,4 @@
-// Reading and writing every berth.* file (docs/formats.md). All readers throw InputError with one sentence:
+// Reading and writing every stowplan.* file (docs/formats.md). All readers throw InputError with one sentence:
 // file, place, what is wrong, what would be right. Any file may be zstd- or gzip-compressed, told by its content.
 // Files are written whole or not at all. Paths "-" mean standard input or output. Thread-safe: no state.
 #pragma once
@@ -16,7 +16,7 @@
 #include "sim/placement.h"
 #include "sim/simulator.h"
 
-namespace berth::formats {
+namespace stowplan::formats {
 
 // ---- files ------------------------------------------------------------------------------------------------
 
@@ -25,7 +25,7 @@ std::string ReadFile(const std::string& path);
 // Written to a temporary neighbour and renamed; compressed when the path ends in ".zst".
 void WriteFile(const std::string& path, std::string_view content);
 
-// ---- berth.graph ------------------------------------------------------------------------------------------
+// ---- stowplan.graph ------------------------------------------------------------------------------------------
 
 // Where a catalogue is given the kinds that `cost_us` names must be its own. `source`: what messages call the
 // file. Collectives become rings (sim/formats/collectives.h).
@@ -35,7 +35,7 @@ sim::OpGraph ParseGraph(std::string_view json, const std::string& source,
 std::string PrintGraph(const sim::OpGraph& graph);  // one op a line
 void WriteGraph(const std::string& path, const sim::OpGraph& graph);
 
-// ---- berth.cluster ----------------------------------------------------------------------------------------
+// ---- stowplan.cluster ----------------------------------------------------------------------------------------
 
 // Fills in what the file leaves out from the catalogue's kinds and the format's defaults, and calls
 // Finish().
@@ -44,7 +44,7 @@ sim::Cluster ParseCluster(std::string_view yaml, const std::string& source,
                           const sim::HardwareCatalogue& catalogue);
 std::string PrintCluster(const sim::Cluster& cluster);  // every value in force written out; reads back equal
 
-// ---- berth.placement --------------------------------------------------------------------------------------
+// ---- stowplan.placement --------------------------------------------------------------------------------------
 
 // Checked against graph and cluster (CheckPlacement).
 sim::Placement ReadPlacement(const std::string& path, const sim::OpGraph& graph, const sim::Cluster& cluster);
@@ -53,7 +53,7 @@ sim::Placement ParsePlacement(std::string_view json, const std::string& source, 
 std::string PrintPlacement(const sim::Placement& placement, const sim::OpGraph& graph,
                            const sim::Cluster& cluster);
 
-// ---- berth.scenario ---------------------------------------------------------------------------------------
+// ---- stowplan.scenario ---------------------------------------------------------------------------------------
 
 struct Scenario {
   std::string name;        // file stem if absent
@@ -70,7 +70,7 @@ struct Scenario {
 Scenario ReadScenario(const std::string& path);
 Scenario ParseScenario(std::string_view yaml, const std::string& source);
 
-// ---- berth.outcome ----------------------------------------------------------------------------------------
+// ---- stowplan.outcome ----------------------------------------------------------------------------------------
 
 struct OutcomeText {
   bool ops = false;  // with start and end of every op (needs RunOptions::Record::kOps)
@@ -90,4 +90,4 @@ std::string PrintChromeTrace(const sim::Outcome& outcome, const sim::Problem& pr
 std::string PrintTimeline(const sim::Outcome& outcome, const sim::Problem& problem,
                           const sim::Placement& placement);
 
-}  // namespace berth::formats
+}  // namespace stowplan::formats

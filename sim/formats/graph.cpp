@@ -1,4 +1,4 @@
-// berth.graph: JSON, one op a line when we write it.
+// stowplan.graph: JSON, one op a line when we write it.
 #include <algorithm>
 #include <charconv>
 #include <iterator>
@@ -15,7 +15,7 @@
 #include "sim/formats/source.h"
 #include "sim/spec.h"
 
-namespace berth::formats {
+namespace stowplan::formats {
 namespace {
 
 using sim::Bytes;
@@ -364,7 +364,7 @@ class OpPrinter {
 OpGraph ParseGraph(std::string_view json, const std::string& source,
                    const sim::HardwareCatalogue* catalogue) {
   const Document document = ParseJson(json, source);
-  CheckFormat(document, "berth.graph", 1);
+  CheckFormat(document, "stowplan.graph", 1);
   const Fields top(document.root(), kTopKeys);
   OpGraph graph;
   graph.name = top.Name("name", NameFromSource(source));
@@ -381,7 +381,7 @@ OpGraph ReadGraph(const std::string& path, const sim::HardwareCatalogue* catalog
 }
 
 std::string PrintGraph(const OpGraph& graph) {
-  std::string out = "{\"format\": \"berth.graph\", \"version\": 1";
+  std::string out = "{\"format\": \"stowplan.graph\", \"version\": 1";
   AppendText(out, "name", graph.name);
   if (!graph.attributes.empty()) {
     out += ", \"attributes\": ";
@@ -402,4 +402,4 @@ void WriteGraph(const std::string& path, const OpGraph& graph) {
   WriteFile(path, PrintGraph(graph));
 }
 
-}  // namespace berth::formats
+}  // namespace stowplan::formats

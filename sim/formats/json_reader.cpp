@@ -13,7 +13,7 @@
 #include "sim/formats/document_data.h"
 #include "sim/formats/source.h"
 
-namespace berth::formats {
+namespace stowplan::formats {
 namespace {
 
 // "[json.exception.parse_error.101] parse error at line 1, column 9: what" -> "what".
@@ -95,4 +95,4 @@ Document ParseJson(std::string_view text, const std::string& source) {
   return handler.Finish();
 }
 
-}  // namespace berth::formats
+}  // namespace stowplan::formats

@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-namespace berth::formats {
+namespace stowplan::formats {
 namespace {
 
 bool IsHarmless(char c) {
@@ -89,4 +89,4 @@ std::string JsonMicros(sim::Picos time) {
   return text;
 }
 
-}  // namespace berth::formats
+}  // namespace stowplan::formats

@@ -7,7 +7,7 @@
 #include "sim/op_graph.h"
 #include "sim/units.h"
 
-namespace berth::formats {
+namespace stowplan::formats {
 
 // In quotes; what is not UTF-8 becomes U+FFFD.
 void AppendJsonString(std::string& out, std::string_view text);
@@ -23,4 +23,4 @@ void AppendJsonAttributes(std::string& out, const sim::Attributes& attributes);
 // Picoseconds as microseconds, exactly, without closing zeros: "12.5".
 std::string JsonMicros(sim::Picos time);
 
-}  // namespace berth::formats
+}  // namespace stowplan::formats

@@ -1,4 +1,4 @@
-// berth.outcome: JSON, one device, link or op a line.
+// stowplan.outcome: JSON, one device, link or op a line.
 #include "sim/outcome.h"
 
 #include <iterator>
@@ -10,7 +10,7 @@
 #include "sim/formats/formats.h"
 #include "sim/formats/json_text.h"
 
-namespace berth::formats {
+namespace stowplan::formats {
 namespace {
 
 using sim::Cluster;
@@ -45,7 +45,7 @@ class OutcomePrinter {
 
   void PrintVerdict() {
     Append(
-        "{{\"format\": \"berth.outcome\", \"version\": 1, \"graph\": {}, \"cluster\": {}, \"rules\": "
+        "{{\"format\": \"stowplan.outcome\", \"version\": 1, \"graph\": {}, \"cluster\": {}, \"rules\": "
         "\"{}\", "
         "\"cost_model\": {},\n",
         JsonString(graph_.name), JsonString(cluster_.name), ToString(cluster_.rules),
@@ -94,7 +94,7 @@ class OutcomePrinter {
   }
 
   void PrintOps(const Placement& placement) {
-    BERTH_CHECK_EQ(outcome_.ops.size(), graph_.ops.size());
+    STOWPLAN_CHECK_EQ(outcome_.ops.size(), graph_.ops.size());
     PrintList("ops", outcome_.ops.size(), [&](std::size_t op) {
       Append("{{\"name\": {}, \"device\": {}, \"start_us\": {}, \"end_us\": {}}}",
              JsonString(graph_.ops[op].name), JsonString(DeviceName(placement.device[op])),
@@ -113,8 +113,8 @@ class OutcomePrinter {
 
 std::string PrintOutcome(const Outcome& outcome, const Problem& problem, const Placement& placement,
                          const OutcomeText& options) {
-  BERTH_CHECK(!outcome.stopped);  // its runtime is only a bound
+  STOWPLAN_CHECK(!outcome.stopped);  // its runtime is only a bound
   return OutcomePrinter(outcome, problem).Print(placement, options.ops);
 }
 
-}  // namespace berth::formats
+}  // namespace stowplan::formats

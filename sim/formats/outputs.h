@@ -3,7 +3,7 @@
 
 #include <string>
 
-namespace berth::formats {
+namespace stowplan::formats {
 
 // Makes the folder, with those that it is in. Throws InputError where a file is in the way or it may not be made.
 void MakeFolder(const std::string& path);
@@ -15,4 +15,4 @@ void PrepareOutput(const std::string& path);
 // Throws InputError where there is such a file already; special files may be.
 void RefuseExisting(const std::string& path);
 
-}  // namespace berth::formats
+}  // namespace stowplan::formats

@@ -1,4 +1,4 @@
-// berth.placement: JSON, checked against graph and cluster.
+// stowplan.placement: JSON, checked against graph and cluster.
 #include "sim/placement.h"
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 #include "sim/formats/source.h"
 #include "sim/spec.h"
 
-namespace berth::formats {
+namespace stowplan::formats {
 namespace {
 
 using sim::Cluster;
@@ -84,7 +84,7 @@ std::vector<double> ReadPriority(const Value& value, const OpGraph& graph) {
 Placement ParsePlacement(std::string_view json, const std::string& source, const OpGraph& graph,
                          const Cluster& cluster) {
   const Document document = ParseJson(json, source);
-  CheckFormat(document, "berth.placement", 1);
+  CheckFormat(document, "stowplan.placement", 1);
   const Fields top(document.root(), kPlacementKeys);
   top.String("graph", "");  // whose it was; what counts is that every op is placed
   Placement placement;
@@ -103,7 +103,8 @@ Placement ReadPlacement(const std::string& path, const OpGraph& graph, const Clu
 }
 
 std::string PrintPlacement(const Placement& placement, const OpGraph& graph, const Cluster& cluster) {
-  std::string out = "{\"format\": \"berth.placement\", \"version\": 1, \"graph\": " + JsonString(graph.name);
+  std::string out =
+      "{\"format\": \"stowplan.placement\", \"version\": 1, \"graph\": " + JsonString(graph.name);
   const auto print_by_op = [&](std::string_view key, const auto& print) {
     fmt::format_to(std::back_inserter(out), ",\n \"{}\": {{", key);
     const char* separator = "\n  ";
@@ -133,4 +134,4 @@ std::string PrintPlacement(const Placement& placement, const OpGraph& graph, con
   return out + "}\n";
 }
 
-}  // namespace berth::formats
+}  // namespace stowplan::formats

@@ -9,7 +9,7 @@
 #include "sim/error.h"
 #include "sim/formats/collectives.h"
 
-namespace berth::formats {
+namespace stowplan::formats {
 namespace {
 
 using sim::OpGraph;
@@ -183,4 +183,4 @@ OpGraph OfAllRanks(const OpGraph& graph) {
   return Writer(graph).Run();
 }
 
-}  // namespace berth::formats
+}  // namespace stowplan::formats

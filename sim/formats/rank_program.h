@@ -4,7 +4,7 @@
 
 #include "sim/op_graph.h"
 
-namespace berth::formats {
+namespace stowplan::formats {
 
 // That a collective of the graph says its ranks.
 bool IsRankProgram(const sim::OpGraph& graph);
@@ -15,4 +15,4 @@ bool IsRankProgram(const sim::OpGraph& graph);
 // kMostCopiedBytes.
 sim::OpGraph OfAllRanks(const sim::OpGraph& graph);
 
-}  // namespace berth::formats
+}  // namespace stowplan::formats

@@ -1,4 +1,4 @@
-// berth.scenario: YAML.
+// stowplan.scenario: YAML.
 #include <algorithm>
 #include <filesystem>
 
@@ -7,7 +7,7 @@
 #include "sim/formats/source.h"
 #include "sim/formats/yaml_reader.h"
 
-namespace berth::formats {
+namespace stowplan::formats {
 namespace {
 
 namespace fs = std::filesystem;
@@ -41,7 +41,7 @@ void ResolveBeside(const fs::path& folder, std::string& text) {
 
 Scenario ParseScenario(std::string_view yaml, const std::string& source) {
   const Document document = ParseYaml(yaml, source);
-  CheckFormat(document, "berth.scenario", 1);
+  CheckFormat(document, "stowplan.scenario", 1);
   const Fields top(document.root(), kScenarioKeys);
   Scenario scenario;
   scenario.name = top.Name("name", NameFromSource(source));
@@ -66,4 +66,4 @@ Scenario ReadScenario(const std::string& path) {
   return scenario;
 }
 
-}  // namespace berth::formats
+}  // namespace stowplan::formats

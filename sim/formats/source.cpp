@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace berth::formats {
+namespace stowplan::formats {
 namespace {
 
 // The bytes of the well-formed UTF-8 sequence that `text` begins with; 0 = there is none (RFC 3629: no overlong
@@ -82,4 +82,4 @@ std::string LineAndColumn(std::string_view text, std::size_t offset) {
   return std::to_string(line + 1) + ":" + std::to_string(column + 1);
 }
 
-}  // namespace berth::formats
+}  // namespace stowplan::formats

@@ -8,7 +8,7 @@
 
 #include "sim/error.h"
 
-namespace berth::formats {
+namespace stowplan::formats {
 
 // What messages call the file of a path.
 inline std::string SourceOf(const std::string& path) {
@@ -48,4 +48,4 @@ decltype(auto) CheckedAt(const std::string& source, const Check& check) {
   }
 }
 
-}  // namespace berth::formats
+}  // namespace stowplan::formats

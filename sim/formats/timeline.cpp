@@ -12,7 +12,7 @@
 #include "sim/formats/formats.h"
 #include "sim/formats/json_text.h"
 
-namespace berth::formats {
+namespace stowplan::formats {
 namespace {
 
 using sim::Outcome;
@@ -201,8 +201,8 @@ class TimelinePrinter {
 }  // namespace
 
 std::string PrintTimeline(const Outcome& outcome, const Problem& problem, const Placement& placement) {
-  BERTH_CHECK_EQ(outcome.ops.size(), problem.graph().ops.size());
+  STOWPLAN_CHECK_EQ(outcome.ops.size(), problem.graph().ops.size());
   return TimelinePrinter(outcome, problem, placement).Print();
 }
 
-}  // namespace berth::formats
+}  // namespace stowplan::formats

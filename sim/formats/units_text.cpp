@@ -7,7 +7,7 @@
 #include "sim/formats/decimal.h"
 #include "sim/formats/source.h"
 
-namespace berth::formats {
+namespace stowplan::formats {
 namespace {
 
 struct Unit {
@@ -120,4 +120,4 @@ std::string PrintBandwidth(std::int64_t bytes_per_second) {
   return Print(bytes_per_second, kBandwidth);
 }
 
-}  // namespace berth::formats
+}  // namespace stowplan::formats

@@ -10,7 +10,7 @@
 
 #include "sim/units.h"
 
-namespace berth::formats {
+namespace stowplan::formats {
 
 // `where` opens the message of the InputError: "cluster.yaml:7: devices[0].memory".
 sim::Bytes ParseBytes(std::string_view text, const std::string& where);
@@ -22,4 +22,4 @@ std::string PrintBytes(sim::Bytes bytes);
 std::string PrintTime(sim::Picos time);
 std::string PrintBandwidth(std::int64_t bytes_per_second);
 
-}  // namespace berth::formats
+}  // namespace stowplan::formats

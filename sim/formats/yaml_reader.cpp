@@ -11,7 +11,7 @@
 #include "sim/formats/document_data.h"
 #include "sim/formats/source.h"
 
-namespace berth::formats {
+namespace stowplan::formats {
 namespace {
 
 // yaml-cpp takes up to 250 times the text, of lists that are not closed.
@@ -107,4 +107,4 @@ Document ParseYaml(std::string_view text, const std::string& source) {
   return handler.Finish();
 }
 
-}  // namespace berth::formats
+}  // namespace stowplan::formats

@@ -5,7 +5,7 @@
 
 #include "sim/native/run.h"
 
-namespace berth::sim {
+namespace stowplan::sim {
 
 // A device that works alone has ended the first of its ops.
 template <typename Links, typename Moment>
@@ -59,4 +59,4 @@ void NativeRun<Links, Moment>::EndAll() {
   std::sort(ended_ops_.begin(), ended_ops_.end());
 }
 
-}  // namespace berth::sim
+}  // namespace stowplan::sim

@@ -9,7 +9,7 @@
 
 #include "sim/exact.h"
 
-namespace berth::sim {
+namespace stowplan::sim {
 
 // A tournament tree: setting the event of a source costs a climb without a branch that could be
 // mispredicted, and the earliest of all, the lowest number at equal moments, is at the root.
@@ -71,4 +71,4 @@ class EventTree {
   std::vector<Key> keys_;  // the children of node n are 2n and 2n + 1
 };
 
-}  // namespace berth::sim
+}  // namespace stowplan::sim

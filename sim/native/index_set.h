@@ -5,7 +5,7 @@
 #include <bit>
 #include <cstdint>
 
-namespace berth::sim {
+namespace stowplan::sim {
 
 // Numbers below a limit, visited in ascending order. One bit stands for one number up to a limit of 64, for
 // several beyond: what is visited may then include numbers that were not added.
@@ -36,4 +36,4 @@ class IndexSet {
   std::uint64_t bits_ = 0;
 };
 
-}  // namespace berth::sim
+}  // namespace stowplan::sim

@@ -8,7 +8,7 @@
 
 #include "sim/compiled.h"
 
-namespace berth::sim {
+namespace stowplan::sim {
 
 template <typename Moment>
 class IssuableOps {
@@ -115,4 +115,4 @@ class IssuableOps {
   std::int64_t sequence_ = 0;
 };
 
-}  // namespace berth::sim
+}  // namespace stowplan::sim

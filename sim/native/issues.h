@@ -6,7 +6,7 @@
 
 #include "sim/native/run.h"
 
-namespace berth::sim {
+namespace stowplan::sim {
 
 // ---- dependencies -------------------------------------------------------------------------------------------
 
@@ -246,4 +246,4 @@ void NativeRun<Links, Moment>::FinishOp(OpIndex op, DeviceIndex device) {
   }
 }
 
-}  // namespace berth::sim
+}  // namespace stowplan::sim

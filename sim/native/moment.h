@@ -9,7 +9,7 @@
 #include "sim/exact.h"
 #include "sim/units.h"
 
-namespace berth::sim {
+namespace stowplan::sim {
 
 // A moment is one integer: the time, then the pass from 0. 64 bits hold most runs; where many things that
 // take no time and a long run come together, 128 bits hold any.
@@ -56,4 +56,4 @@ class Moments {
   Moment mask_;
 };
 
-}  // namespace berth::sim
+}  // namespace stowplan::sim

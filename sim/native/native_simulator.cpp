@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace berth::sim {
+namespace stowplan::sim {
 
 std::int64_t CountWithoutDuration(const Problem::Compiled& c) {
   std::int64_t number = 0;
@@ -30,4 +30,4 @@ Picos LongestDuration(const Problem::Compiled& c) {
   return longest;
 }
 
-}  // namespace berth::sim
+}  // namespace stowplan::sim

@@ -10,7 +10,7 @@
 #include "sim/native/run.h"
 #include "sim/native/sending.h"
 
-namespace berth::sim {
+namespace stowplan::sim {
 
 // How many ops and transfers may take no time, and the longest time that anything takes alone.
 std::int64_t CountWithoutDuration(const Problem::Compiled& compiled);
@@ -58,4 +58,4 @@ class NativeSimulator final : public Simulator {
 std::unique_ptr<Simulator> MakeBookedSimulator(const Problem& problem, Sharing sharing);
 std::unique_ptr<Simulator> MakeQueuedSimulator(const Problem& problem, Sharing sharing);
 
-}  // namespace berth::sim
+}  // namespace stowplan::sim

@@ -5,7 +5,7 @@
 
 #include "sim/error.h"
 
-namespace berth::sim {
+namespace stowplan::sim {
 namespace {
 
 int BitWidth(UInt128 value) {
@@ -81,7 +81,7 @@ void Peaks<Moment>::GoThroughWanted(std::span<const Block> blocks) {
   if (const auto changes = ChangesOf(kAllDevices, blocks)) return GoThrough(*changes, blocks);
   for (DeviceIndex d = 0; d < static_cast<DeviceIndex>(peaks_.size()); ++d) {
     const auto changes = ChangesOf(d, blocks);
-    BERTH_CHECK(changes.has_value());
+    STOWPLAN_CHECK(changes.has_value());
     GoThrough(*changes, blocks);
   }
 }
@@ -137,4 +137,4 @@ bool Peaks<Moment>::IsBefore(const Block& a, const Block& b) {
 template class Peaks<std::uint64_t>;
 template class Peaks<UInt128>;
 
-}  // namespace berth::sim
+}  // namespace stowplan::sim

@@ -8,7 +8,7 @@
 
 #include "sim/compiled.h"
 
-namespace berth::sim {
+namespace stowplan::sim {
 
 // A storage or a workspace, from its request to its free.
 template <typename Moment>
@@ -91,4 +91,4 @@ class Peaks {
   std::optional<Refused> refused_;
 };
 
-}  // namespace berth::sim
+}  // namespace stowplan::sim

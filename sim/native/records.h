@@ -8,11 +8,11 @@
 #include "sim/native/run.h"
 #include "sim/stopped.h"
 
-namespace berth::sim {
+namespace stowplan::sim {
 
 template <typename Links, typename Moment>
 const Outcome* NativeRun<Links, Moment>::Finish() {
-  BERTH_CHECK_EQ(ended_count_, c_.ops);
+  STOWPLAN_CHECK_EQ(ended_count_, c_.ops);
   outcome_.stopped = false;
   outcome_.runtime = now_time();
   FinishMemory();
@@ -139,4 +139,4 @@ void NativeRun<Links, Moment>::RecordMemory() {
   }
 }
 
-}  // namespace berth::sim
+}  // namespace stowplan::sim

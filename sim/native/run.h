@@ -28,7 +28,7 @@
 #include "sim/native/transfers.h"
 #include "sim/pipeline_order.h"
 
-namespace berth::sim {
+namespace stowplan::sim {
 
 template <typename LinksOf, typename MomentOf>
 class NativeRun {
@@ -323,7 +323,7 @@ NativeRun<Links, Moment>::NativeRun(const Problem& problem, const Moments<Moment
 
 template <typename Links, typename Moment>
 void NativeRun<Links, Moment>::Reset(const Placement& placement, const RunOptions& options) {
-  BERTH_CHECK_EQ(placement.device.size(), static_cast<std::size_t>(c_.ops));
+  STOWPLAN_CHECK_EQ(placement.device.size(), static_cast<std::size_t>(c_.ops));
   cutoff_ = options.cutoff.value_or(kNever);
   stopped_ = false;
   records_ops_ = options.record != RunOptions::Record::kNothing;
@@ -548,4 +548,4 @@ template <typename NativeRun<Links, Moment>::Way kWay>
   }
 }
 
-}  // namespace berth::sim
+}  // namespace stowplan::sim

@@ -7,7 +7,7 @@
 
 #include "sim/native/run.h"
 
-namespace berth::sim {
+namespace stowplan::sim {
 
 template <typename Links, typename Moment>
 inline void NativeRun<Links, Moment>::SendAll(OpIndex op) {
@@ -193,4 +193,4 @@ void NativeRun<Links, Moment>::TakeCopyEvents() {
   }
 }
 
-}  // namespace berth::sim
+}  // namespace stowplan::sim

@@ -1,6 +1,6 @@
 #include "sim/native/shared_device.h"
 
-namespace berth::sim {
+namespace stowplan::sim {
 
 std::int64_t OpRate(const Device& device, int running, bool copying) {
   const auto k = static_cast<std::size_t>(running);
@@ -20,4 +20,4 @@ SharedDevice::SharedDevice(const Device& device, OpIndex ops) : device_(&device)
     no_faster_ = no_faster_ && Int128{k} * OpRate(device, k, false) <= kRateOne;
 }
 
-}  // namespace berth::sim
+}  // namespace stowplan::sim

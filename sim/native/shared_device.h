@@ -9,7 +9,7 @@
 #include "sim/exact.h"
 #include "sim/units.h"
 
-namespace berth::sim {
+namespace stowplan::sim {
 
 // Rates are integers of which kRateOne means 1, so that 1/k and parts per million are exact.
 inline constexpr std::int64_t kRateUnit = 720'720;
@@ -89,4 +89,4 @@ class SharedDevice {
   std::int64_t rate_ = kRateOne;
 };
 
-}  // namespace berth::sim
+}  // namespace stowplan::sim

@@ -8,7 +8,7 @@
 
 #include "sim/compiled.h"
 
-namespace berth::sim {
+namespace stowplan::sim {
 
 using TransferIndex = std::int32_t;  // = the queue number of docs/model.md
 
@@ -55,4 +55,4 @@ class DueList {
   std::vector<Due> list_;  // the next one last
 };
 
-}  // namespace berth::sim
+}  // namespace stowplan::sim

@@ -17,7 +17,7 @@
 
 #include "sim/units.h"
 
-namespace berth::sim {
+namespace stowplan::sim {
 
 template <typename KeyType>
 class PublishedQueues {
@@ -130,4 +130,4 @@ class PublishedQueues {
   std::vector<Key> least_;  // [group]
 };
 
-}  // namespace berth::sim
+}  // namespace stowplan::sim

@@ -6,7 +6,7 @@
 
 #include "sim/published/run.h"
 
-namespace berth::sim {
+namespace stowplan::sim {
 
 // ---- peak memory ----
 
@@ -122,4 +122,4 @@ void PublishedSimulator<Queues>::RecordMemory() {
   }
 }
 
-}  // namespace berth::sim
+}  // namespace stowplan::sim

@@ -4,7 +4,7 @@
 #include "sim/exact.h"
 #include "sim/units.h"
 
-namespace berth::sim {
+namespace stowplan::sim {
 
 inline constexpr Picos kOpPause = 5'700'000;     // of a device after an op that takes time
 inline constexpr Picos kSendPause = 25'000'000;  // of a channel after a sending
@@ -27,4 +27,4 @@ inline Picos EndOfUse(Picos start, Picos cost) {
   return FloorMicro(start) + FloorMicro(cost) - kPicosPerMicro;
 }
 
-}  // namespace berth::sim
+}  // namespace stowplan::sim

@@ -16,7 +16,7 @@
 #include "sim/simulator.h"
 #include "sim/stopped.h"
 
-namespace berth::sim {
+namespace stowplan::sim {
 
 // What an op reads arrives when its producer ends or when the producer's sending ends, and the end of a
 // sending is known when it is queued. So readers are visited once, when their producer ends. An op whose last
@@ -295,7 +295,7 @@ const Outcome& PublishedSimulator<Queues>::Run(const Placement& placement, const
     outcome_.runtime = std::max({outcome_.runtime, device.free, queues.servers[device_count_ + d].free});
     done += device.tail - device.first;
   }
-  BERTH_CHECK_EQ(done, op_count_);
+  STOWPLAN_CHECK_EQ(done, op_count_);
   if (outcome_.runtime > cutoff) {
     SetStopped(cutoff, device_count_, 0, outcome_);
     return outcome_;
@@ -306,4 +306,4 @@ const Outcome& PublishedSimulator<Queues>::Run(const Placement& placement, const
   return outcome_;
 }
 
-}  // namespace berth::sim
+}  // namespace stowplan::sim

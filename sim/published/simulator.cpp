@@ -6,7 +6,7 @@
 #include "sim/published/records.h"
 #include "sim/published/run.h"
 
-namespace berth::sim {
+namespace stowplan::sim {
 
 std::unique_ptr<Simulator> MakePublishedSimulator(const Problem& problem) {
   PublishedWiring wiring(problem.graph(), problem.costs());
@@ -20,4 +20,4 @@ std::unique_ptr<Simulator> MakePublishedSimulator(const Problem& problem) {
   return std::make_unique<PublishedSimulator<PublishedQueues<UInt128>>>(problem, std::move(wiring));
 }
 
-}  // namespace berth::sim
+}  // namespace stowplan::sim

@@ -11,7 +11,7 @@
 
 #include "sim/simulator.h"
 
-namespace berth::sim {
+namespace stowplan::sim {
 
 // Keeps a reference to the problem. One per thread. Nothing is allocated in a run that records nothing.
 //
@@ -22,4 +22,4 @@ namespace berth::sim {
 // that a time can hold.
 std::unique_ptr<Simulator> MakePublishedSimulator(const Problem& problem);
 
-}  // namespace berth::sim
+}  // namespace stowplan::sim

@@ -5,7 +5,7 @@
 
 #include "sim/published/rules.h"
 
-namespace berth::sim {
+namespace stowplan::sim {
 
 // By producer, in the order of consumers. Counts `producers` on the way.
 std::vector<std::vector<PublishedWiring::Reader>> PublishedWiring::NamedReaders(const OpGraph& graph) {
@@ -93,4 +93,4 @@ UInt128 PublishedWiring::LatestTime(const CostTable& costs) const {
   return sum;
 }
 
-}  // namespace berth::sim
+}  // namespace stowplan::sim

@@ -10,7 +10,7 @@
 #include "sim/op_graph.h"
 #include "sim/units.h"
 
-namespace berth::sim {
+namespace stowplan::sim {
 
 // Readers are kept in groups of this many, filled up with an op that is on no device and never ready: loops
 // over readers then mostly go round once, and a loop whose length cannot be predicted costs more than the
@@ -62,4 +62,4 @@ struct PublishedWiring {
   void AddOp(const OpGraph& graph, OpIndex op, const std::vector<Reader>& readers_of_op);
 };
 
-}  // namespace berth::sim
+}  // namespace stowplan::sim

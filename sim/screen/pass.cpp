@@ -2,7 +2,7 @@
 
 #include "sim/processor.h"
 
-namespace berth::sim {
+namespace stowplan::sim {
 namespace {
 
 std::vector<ScreenPass> FindPasses() {
@@ -34,4 +34,4 @@ std::span<const ScreenPass> ScreenPasses() {
   return passes;
 }
 
-}  // namespace berth::sim
+}  // namespace stowplan::sim

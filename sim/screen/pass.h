@@ -9,7 +9,7 @@
 
 #include "sim/screen/plan.h"
 
-namespace berth::sim {
+namespace stowplan::sim {
 
 // A number for each of them.
 struct alignas(64) ScreenRow {
@@ -52,4 +52,4 @@ void RunAvx512(const ScreenPlan& plan, ScreenState& state);
 // Those that this processor can run, the fastest first; never empty.
 std::span<const ScreenPass> ScreenPasses();
 
-}  // namespace berth::sim
+}  // namespace stowplan::sim

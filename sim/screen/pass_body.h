@@ -1,4 +1,4 @@
-// The pass itself, compiled for each kind of vector: who includes it defines BERTH_INLINE, with which every function is
+// The pass itself, compiled for each kind of vector: who includes it defines STOWPLAN_INLINE, with which every function is
 // inlined into the one that names the vectors. (What is compiled for other vectors is taken apart before it is inlined.)
 // Internal to sim/screen/.
 #pragma once
@@ -13,7 +13,7 @@
 #include "sim/screen.h"
 #include "sim/screen/pass.h"
 
-namespace berth::sim {
+namespace stowplan::sim {
 namespace {
 
 using Word = ScreenPlan::Word;
@@ -51,41 +51,41 @@ struct Wide {
   using Half = Wide<kBytes, kNumbers / 2>;
   Half low, high;
 
-  BERTH_INLINE static Wide All(std::int64_t number) { return {Half::All(number), Half::All(number)}; }
-  BERTH_INLINE static Wide Load(const ScreenRow& row, std::size_t first = 0) {
+  STOWPLAN_INLINE static Wide All(std::int64_t number) { return {Half::All(number), Half::All(number)}; }
+  STOWPLAN_INLINE static Wide Load(const ScreenRow& row, std::size_t first = 0) {
     return {Half::Load(row, first), Half::Load(row, first + kNumbers / 2)};
   }
-  BERTH_INLINE void Store(ScreenRow& row, std::size_t first = 0) const {
+  STOWPLAN_INLINE void Store(ScreenRow& row, std::size_t first = 0) const {
     low.Store(row, first);
     high.Store(row, first + kNumbers / 2);
   }
   // -1 for those whose bit is set, 0 for the others.
-  BERTH_INLINE static Wide Mask(Word bits, std::size_t first = 0) {
+  STOWPLAN_INLINE static Wide Mask(Word bits, std::size_t first = 0) {
     return {Half::Mask(bits, first), Half::Mask(bits, first + kNumbers / 2)};
   }
-  BERTH_INLINE friend Wide operator+(const Wide& a, const Wide& b) {
+  STOWPLAN_INLINE friend Wide operator+(const Wide& a, const Wide& b) {
     return {a.low + b.low, a.high + b.high};
   }
-  BERTH_INLINE friend Wide operator-(const Wide& a, const Wide& b) {
+  STOWPLAN_INLINE friend Wide operator-(const Wide& a, const Wide& b) {
     return {a.low - b.low, a.high - b.high};
   }
-  BERTH_INLINE friend Wide Max(const Wide& a, const Wide& b) {
+  STOWPLAN_INLINE friend Wide Max(const Wide& a, const Wide& b) {
     return {Max(a.low, b.low), Max(a.high, b.high)};
   }
-  BERTH_INLINE friend Wide Min(const Wide& a, const Wide& b) {
+  STOWPLAN_INLINE friend Wide Min(const Wide& a, const Wide& b) {
     return {Min(a.low, b.low), Min(a.high, b.high)};
   }
-  BERTH_INLINE friend Wide Where(const Wide& mask, const Wide& yes, const Wide& no) {
+  STOWPLAN_INLINE friend Wide Where(const Wide& mask, const Wide& yes, const Wide& no) {
     return {Where(mask.low, yes.low, no.low), Where(mask.high, yes.high, no.high)};
   }
-  BERTH_INLINE friend Wide IfOnly(const Wide& mask, const Wide& yes) {
+  STOWPLAN_INLINE friend Wide IfOnly(const Wide& mask, const Wide& yes) {
     return {IfOnly(mask.low, yes.low), IfOnly(mask.high, yes.high)};
   }
-  BERTH_INLINE friend Wide AtLeast(const Wide& a, const Wide& b) {
+  STOWPLAN_INLINE friend Wide AtLeast(const Wide& a, const Wide& b) {
     return {AtLeast(a.low, b.low), AtLeast(a.high, b.high)};
   }
   // Of a time, so many parts of 1024.
-  BERTH_INLINE friend Wide Part(const Wide& time, std::int64_t parts) {
+  STOWPLAN_INLINE friend Wide Part(const Wide& time, std::int64_t parts) {
     return {Part(time.low, parts), Part(time.high, parts)};
   }
 };
@@ -95,26 +95,26 @@ struct Wide<kBytes, kNumbers, true> {
   using Vector = typename VectorOf<kBytes>::Type;
   Vector v;
 
-  BERTH_INLINE static Wide All(std::int64_t number) { return {Vector{} + number}; }
-  BERTH_INLINE static Wide Load(const ScreenRow& row, std::size_t first = 0) {
+  STOWPLAN_INLINE static Wide All(std::int64_t number) { return {Vector{} + number}; }
+  STOWPLAN_INLINE static Wide Load(const ScreenRow& row, std::size_t first = 0) {
     return {*reinterpret_cast<const Vector*>(row.of.data() + first)};
   }
-  BERTH_INLINE void Store(ScreenRow& row, std::size_t first = 0) const {
+  STOWPLAN_INLINE void Store(ScreenRow& row, std::size_t first = 0) const {
     *reinterpret_cast<Vector*>(row.of.data() + first) = v;
   }
-  BERTH_INLINE static Wide Mask(Word bits, std::size_t first = 0) {
+  STOWPLAN_INLINE static Wide Mask(Word bits, std::size_t first = 0) {
     return {(All(static_cast<std::int64_t>(bits)).v & Load(kBits, first).v) != 0};
   }
-  BERTH_INLINE friend Wide operator+(const Wide& a, const Wide& b) { return {a.v + b.v}; }
-  BERTH_INLINE friend Wide operator-(const Wide& a, const Wide& b) { return {a.v - b.v}; }
-  BERTH_INLINE friend Wide Max(const Wide& a, const Wide& b) { return {a.v > b.v ? a.v : b.v}; }
-  BERTH_INLINE friend Wide Min(const Wide& a, const Wide& b) { return {a.v < b.v ? a.v : b.v}; }
-  BERTH_INLINE friend Wide Where(const Wide& mask, const Wide& yes, const Wide& no) {
+  STOWPLAN_INLINE friend Wide operator+(const Wide& a, const Wide& b) { return {a.v + b.v}; }
+  STOWPLAN_INLINE friend Wide operator-(const Wide& a, const Wide& b) { return {a.v - b.v}; }
+  STOWPLAN_INLINE friend Wide Max(const Wide& a, const Wide& b) { return {a.v > b.v ? a.v : b.v}; }
+  STOWPLAN_INLINE friend Wide Min(const Wide& a, const Wide& b) { return {a.v < b.v ? a.v : b.v}; }
+  STOWPLAN_INLINE friend Wide Where(const Wide& mask, const Wide& yes, const Wide& no) {
     return {mask.v != 0 ? yes.v : no.v};
   }
-  BERTH_INLINE friend Wide IfOnly(const Wide& mask, const Wide& yes) { return {yes.v & mask.v}; }
-  BERTH_INLINE friend Wide AtLeast(const Wide& a, const Wide& b) { return {a.v >= b.v}; }
-  BERTH_INLINE friend Wide Part(const Wide& time, std::int64_t parts) { return {(time.v >> 10) * parts}; }
+  STOWPLAN_INLINE friend Wide IfOnly(const Wide& mask, const Wide& yes) { return {yes.v & mask.v}; }
+  STOWPLAN_INLINE friend Wide AtLeast(const Wide& a, const Wide& b) { return {a.v >= b.v}; }
+  STOWPLAN_INLINE friend Wide Part(const Wide& time, std::int64_t parts) { return {(time.v >> 10) * parts}; }
 };
 
 // For each device the placements that have something there: a bit each.
@@ -122,30 +122,30 @@ template <std::size_t kWords>
 struct Set {
   Word w[kWords];
 
-  BERTH_INLINE static Set Of(const std::vector<Word>& sets, std::size_t first_word, std::size_t words) {
+  STOWPLAN_INLINE static Set Of(const std::vector<Word>& sets, std::size_t first_word, std::size_t words) {
     Set set;
     for (std::size_t i = 0; i < kWords; ++i) set.w[i] = i < words ? sets[first_word + i] : 0;
     return set;
   }
-  BERTH_INLINE friend Set operator|(Set a, const Set& b) {
+  STOWPLAN_INLINE friend Set operator|(Set a, const Set& b) {
     for (std::size_t i = 0; i < kWords; ++i) a.w[i] |= b.w[i];
     return a;
   }
-  BERTH_INLINE friend Set operator&(Set a, const Set& b) {
+  STOWPLAN_INLINE friend Set operator&(Set a, const Set& b) {
     for (std::size_t i = 0; i < kWords; ++i) a.w[i] &= b.w[i];
     return a;
   }
-  BERTH_INLINE friend Set Without(Set a, const Set& b) {
+  STOWPLAN_INLINE friend Set Without(Set a, const Set& b) {
     for (std::size_t i = 0; i < kWords; ++i) a.w[i] &= ~b.w[i];
     return a;
   }
-  BERTH_INLINE bool empty() const {
+  STOWPLAN_INLINE bool empty() const {
     Word any = 0;
     for (std::size_t i = 0; i < kWords; ++i) any |= w[i];
     return any == 0;
   }
   // On any device.
-  BERTH_INLINE Word Placements() const {
+  STOWPLAN_INLINE Word Placements() const {
     Word any = 0;
     for (std::size_t i = 0; i < kWords; ++i) any |= w[i];
     any |= any >> 32;
@@ -157,22 +157,22 @@ struct Set {
 template <std::size_t kWords>
 class Devices {
  public:
-  BERTH_INLINE explicit Devices(const Set<kWords>& set) : left_(set) { Skip(); }
-  BERTH_INLINE bool more() const { return word_ < kWords; }
-  BERTH_INLINE std::size_t device() const { return word_ * ScreenPlan::kDevicesOfWord + InWord(); }
-  BERTH_INLINE Word placements() const {
+  STOWPLAN_INLINE explicit Devices(const Set<kWords>& set) : left_(set) { Skip(); }
+  STOWPLAN_INLINE bool more() const { return word_ < kWords; }
+  STOWPLAN_INLINE std::size_t device() const { return word_ * ScreenPlan::kDevicesOfWord + InWord(); }
+  STOWPLAN_INLINE Word placements() const {
     return left_.w[word_] >> InWord() * ScreenPlan::kAbreast & ScreenPlan::kAll;
   }
-  BERTH_INLINE void Next() {
+  STOWPLAN_INLINE void Next() {
     left_.w[word_] &= ~(ScreenPlan::kAll << InWord() * ScreenPlan::kAbreast);
     Skip();
   }
 
  private:
-  BERTH_INLINE std::size_t InWord() const {
+  STOWPLAN_INLINE std::size_t InWord() const {
     return static_cast<std::size_t>(std::countr_zero(left_.w[word_])) / ScreenPlan::kAbreast;
   }
-  BERTH_INLINE void Skip() {
+  STOWPLAN_INLINE void Skip() {
     while (word_ < kWords && left_.w[word_] == 0) ++word_;
   }
   Set<kWords> left_;
@@ -186,10 +186,10 @@ class Pass {
   using D = Devices<kWords>;
 
  public:
-  BERTH_INLINE Pass(const ScreenPlan& plan, ScreenState& state)
+  STOWPLAN_INLINE Pass(const ScreenPlan& plan, ScreenState& state)
       : p_(plan), s_(state), cpus_(S::Of(plan.cpus, 0, plan.words)) {}
 
-  BERTH_INLINE void Run() {
+  STOWPLAN_INLINE void Run() {
     Begin();
     const auto steps = static_cast<Id>(p_.steps.size()) - 1;
     for (Id step = 0; step < steps; ++step) {
@@ -206,14 +206,14 @@ class Pass {
 
  private:
   template <typename T>
-  BERTH_INLINE static auto& At(T& rows, Id id) {
+  STOWPLAN_INLINE static auto& At(T& rows, Id id) {
     return rows[static_cast<std::size_t>(id)];
   }
-  BERTH_INLINE S PlaceOf(Id unit) const {
+  STOWPLAN_INLINE S PlaceOf(Id unit) const {
     return S::Of(s_.place, static_cast<std::size_t>(unit) * p_.words, p_.words);
   }
 
-  BERTH_INLINE void Begin() {
+  STOWPLAN_INLINE void Begin() {
     const W zero = W::All(0);
     for (std::size_t d = 0; d < p_.devices.size(); ++d) {
       for (auto* rows : {&s_.thread, &s_.free, &s_.out, &s_.receives_from, &s_.receives_to, &s_.live})
@@ -230,7 +230,7 @@ class Pass {
   }
 
   // What a later step writes to, else waited for where the graph is larger than the cache.
-  BERTH_INLINE void FetchReaders(Id step) const {
+  STOWPLAN_INLINE void FetchReaders(Id step) const {
     const Id last =
         At(p_.sends, At(p_.steps, std::min(step + 1, static_cast<Id>(p_.steps.size()) - 1)).send).reader;
     for (Id r = At(p_.sends, At(p_.steps, step).send).reader; r < last; ++r) {
@@ -240,7 +240,7 @@ class Pass {
     }
   }
 
-  BERTH_INLINE void RunOp(Id index) {
+  STOWPLAN_INLINE void RunOp(Id index) {
     const ScreenPlan::Step& step = At(p_.steps, index);
     const S place = PlaceOf(step.unit);
     W thread = W::Load(s_.thread[0]), free = W::All(0), out = free;
@@ -275,24 +275,24 @@ class Pass {
     }
   }
 
-  BERTH_INLINE W DispatchOf(const ScreenPlan::Step& step, const S& place) const {
+  STOWPLAN_INLINE W DispatchOf(const ScreenPlan::Step& step, const S& place) const {
     W dispatch = W::All(p_.dispatch_cost[0] * step.pays);
     for (std::size_t k = 1; k < p_.kinds; ++k)
       dispatch = Where(KindMask(k, place), W::All(p_.dispatch_cost[k] * step.pays), dispatch);
     return dispatch;
   }
-  BERTH_INLINE W CostOf(Id step, const S& place) const {
+  STOWPLAN_INLINE W CostOf(Id step, const S& place) const {
     const Picos* of = p_.cost.data() + static_cast<std::size_t>(step) * p_.kinds;
     W cost = W::All(of[0]);
     for (std::size_t k = 1; k < p_.kinds; ++k) cost = Where(KindMask(k, place), W::All(of[k]), cost);
     return cost;
   }
-  BERTH_INLINE W KindMask(std::size_t kind, const S& place) const {
+  STOWPLAN_INLINE W KindMask(std::size_t kind, const S& place) const {
     return W::Mask((place & S::Of(p_.kind, kind * p_.words, p_.words)).Placements());
   }
 
   // To all devices of its readers; adds to `release` what its op is the last to hold.
-  BERTH_INLINE void Send(Id index, const S& place, const W& end, W& free, W& out, W& release) {
+  STOWPLAN_INLINE void Send(Id index, const S& place, const W& end, W& free, W& out, W& release) {
     const ScreenPlan::Send& send = At(p_.sends, index);
     const Id reader_end = At(p_.sends, index + 1).reader;
     S sent{};
@@ -310,7 +310,7 @@ class Pass {
   }
 
   // The time of the transfer to a device.
-  BERTH_INLINE W MoveTime(const ScreenPlan::Send& send, std::size_t to, const S& place) const {
+  STOWPLAN_INLINE W MoveTime(const ScreenPlan::Send& send, std::size_t to, const S& place) const {
     const Picos* of = p_.move_time.data() + send.times;
     const auto first = static_cast<std::size_t>(p_.first_senders[to]);
     const auto last = static_cast<std::size_t>(p_.first_senders[to + 1]);
@@ -323,8 +323,8 @@ class Pass {
   }
 
   // Rules native: one transfer to each device.
-  BERTH_INLINE void SendEach(const ScreenPlan::Send& send, const S& place, const S& sent, const W& end,
-                             W& free, W& out) {
+  STOWPLAN_INLINE void SendEach(const ScreenPlan::Send& send, const S& place, const S& sent, const W& end,
+                                W& free, W& out) {
     const bool waits = send.bytes > 0 && !p_.ideal;
     for (D at(sent); at.more(); at.Next()) {
       const std::size_t to = at.device();
@@ -341,7 +341,7 @@ class Pass {
   }
 
   // With the last transfer that began to arrive there before.
-  BERTH_INLINE W Overlap(std::size_t to, const W& here, const W& begin, const W& time) {
+  STOWPLAN_INLINE W Overlap(std::size_t to, const W& here, const W& begin, const W& time) {
     const W from = W::Load(s_.receives_from[to]), until = W::Load(s_.receives_to[to]);
     const W overlap = IfOnly(AtLeast(begin, from), Max(Min(begin + time, until) - begin, W::All(0)));
     const W through = begin + time + overlap;
@@ -352,7 +352,7 @@ class Pass {
   }
 
   // What both ends of a copy lose of their time.
-  BERTH_INLINE void SlowDown(std::size_t to, const S& place, const W& here, const W& time, W& free) {
+  STOWPLAN_INLINE void SlowDown(std::size_t to, const S& place, const W& here, const W& time, W& free) {
     for (D at(place); at.more(); at.Next()) {
       const W from = IfOnly(here, W::Mask(at.placements()));
       free = free + IfOnly(from, Part(time, p_.slows[at.device()]));
@@ -361,14 +361,14 @@ class Pass {
     (W::Load(there) + IfOnly(here, Part(time, p_.slows[to]))).Store(there);
   }
   // Rules published: to all devices at once.
-  BERTH_INLINE void SendOnce(const ScreenPlan::Send& send, const S& sent, const W& end, W& out) {
+  STOWPLAN_INLINE void SendOnce(const ScreenPlan::Send& send, const S& sent, const W& end, W& out) {
     const W arrival = Max(end, out) + W::All(At(p_.move_time, send.times));
     for (D at(sent); at.more(); at.Next()) arrival.Store(s_.arrival[at.device()]);
     out = Where(W::Mask(sent.Placements()), arrival + W::All(kSendPause), out);
   }
 
   // A reader on the op's own CPU waits for the end; one on its own accelerator is behind it in the queue.
-  BERTH_INLINE void Deliver(Id first, Id last, const S& place, const W& end) {
+  STOWPLAN_INLINE void Deliver(Id first, Id last, const S& place, const W& end) {
     const S on_cpu = place & cpus_;
     for (Id r = first; r < last; ++r) {
       const ScreenPlan::Reader& reader = At(p_.readers, r);
@@ -384,7 +384,8 @@ class Pass {
   }
 
   // From the last holder on a device on the storage there is free.
-  BERTH_INLINE void Hold(const ScreenPlan::Send& send, Id last, const S& place, const S& sent, W& release) {
+  STOWPLAN_INLINE void Hold(const ScreenPlan::Send& send, Id last, const S& place, const S& sent,
+                            W& release) {
     S left = place | sent;  // storage whose last holder is not found yet
     for (Id h = last; h-- > send.holder && !left.empty();) {
       const ScreenPlan::Reader& holder = At(p_.holders, h);
@@ -406,11 +407,11 @@ class Pass {
 };
 
 template <int kBytes>
-BERTH_INLINE void Run(const ScreenPlan& plan, ScreenState& state) {
+STOWPLAN_INLINE void Run(const ScreenPlan& plan, ScreenState& state) {
   if (plan.words == 1) return Pass<kBytes, 1>(plan, state).Run();
   if (plan.words == 2) return Pass<kBytes, 2>(plan, state).Run();
   Pass<kBytes, kMostWords>(plan, state).Run();
 }
 
 }  // namespace
-}  // namespace berth::sim
+}  // namespace stowplan::sim

@@ -1,10 +1,10 @@
-#define BERTH_INLINE [[gnu::always_inline]] inline
+#define STOWPLAN_INLINE [[gnu::always_inline]] inline
 #include "sim/screen/pass_body.h"
 
-namespace berth::sim {
+namespace stowplan::sim {
 
 void RunPortable(const ScreenPlan& plan, ScreenState& state) {
   Run<16>(plan, state);
 }
 
-}  // namespace berth::sim
+}  // namespace stowplan::sim

@@ -7,7 +7,7 @@
 #include "sim/horizon.h"
 #include "sim/published/rules.h"
 
-namespace berth::sim {
+namespace stowplan::sim {
 namespace {
 
 using Compiled = Problem::Compiled;
@@ -64,7 +64,7 @@ class Planner {
         plan_(plan) {}
 
   void Make() {
-    BERTH_CHECK_EQ(unit_of_op_.size(), static_cast<std::size_t>(c_.ops));
+    STOWPLAN_CHECK_EQ(unit_of_op_.size(), static_cast<std::size_t>(c_.ops));
     plan_.published = cluster_.rules == Rules::kPublished;
     plan_.process = !plan_.published && cluster_.dispatch.per == Dispatch::Per::kProcess;
     plan_.ideal = cluster_.interconnect == "ideal";
@@ -272,4 +272,4 @@ ScreenPlan::ScreenPlan(const Problem& problem, std::span<const std::int32_t> uni
   Planner(problem, unit_of_op, *this).Make();
 }
 
-}  // namespace berth::sim
+}  // namespace stowplan::sim

@@ -7,7 +7,7 @@
 
 #include "sim/compiled.h"
 
-namespace berth::sim {
+namespace stowplan::sim {
 
 struct ScreenPlan {
   ScreenPlan(const Problem& problem, std::span<const std::int32_t> unit_of_op,
@@ -68,4 +68,4 @@ struct ScreenPlan {
   bool blocking = false;  // some device is slowed down by copies
 };
 
-}  // namespace berth::sim
+}  // namespace stowplan::sim

@@ -12,7 +12,7 @@
 #include "sim/error.h"
 #include "tests/agents/problems.h"
 
-namespace berth::agents {
+namespace stowplan::agents {
 namespace {
 
 using testing::Each;
@@ -349,4 +349,4 @@ TEST(Registry, RefusesUnknownAgents) {
 }
 
 }  // namespace
-}  // namespace berth::agents
+}  // namespace stowplan::agents

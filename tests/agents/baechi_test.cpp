@@ -8,7 +8,7 @@
 #include "agents/agent.h"
 #include "tests/agents/problems.h"
 
-namespace berth::agents {
+namespace stowplan::agents {
 namespace {
 
 using testing::Each;
@@ -253,4 +253,4 @@ TEST(Etf, IsNotFarFromTheOptimumOfTinyProblems) {
 }
 
 }  // namespace
-}  // namespace berth::agents
+}  // namespace stowplan::agents

@@ -6,7 +6,7 @@
 #include "agents/work_bound.h"
 #include "tests/agents/problems.h"
 
-namespace berth::agents {
+namespace stowplan::agents {
 namespace {
 
 constexpr sim::Picos kMicro = sim::kPicosPerMicro;
@@ -291,4 +291,4 @@ TEST(WorkBound, SharesByClass) {
 }
 
 }  // namespace
-}  // namespace berth::agents
+}  // namespace stowplan::agents

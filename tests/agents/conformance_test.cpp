@@ -14,7 +14,7 @@
 #include "sim/error.h"
 #include "tests/agents/problems.h"
 
-namespace berth::agents {
+namespace stowplan::agents {
 namespace {
 
 using testing::HasSubstr;
@@ -221,4 +221,4 @@ void PrintTo(const AgentRow& row, std::ostream* out) {
   *out << row.name;
 }
 
-}  // namespace berth::agents
+}  // namespace stowplan::agents

@@ -10,7 +10,7 @@
 #include "agents/random.h"
 #include "tests/agents/problems.h"
 
-namespace berth::agents {
+namespace stowplan::agents {
 namespace {
 
 using sim::DeviceIndex;
@@ -184,4 +184,4 @@ TEST(EarliestFirst, EqualsThePlainImplementation) {
 }
 
 }  // namespace
-}  // namespace berth::agents
+}  // namespace stowplan::agents

@@ -15,7 +15,7 @@
 #include "tests/agents/problems.h"
 #include "tests/temp_folder.h"
 
-namespace berth::agents {
+namespace stowplan::agents {
 namespace {
 
 using ::testing::HasSubstr;
@@ -108,7 +108,7 @@ TEST_F(EvaluationLogTest, RefusesThoseOfAnotherSearch) {
   EXPECT_THAT(open("annealing", 1, Earlier()),
               HasSubstr("holds the evaluations of random seed 1, not of annealing seed 1"));
   EXPECT_THAT(open("random", 2, Earlier()), HasSubstr("not of random seed 2"));
-  EXPECT_THAT(open("random", 1, "{\"format\": \"berth.graph\"}\n"), HasSubstr("holds no evaluations"));
+  EXPECT_THAT(open("random", 1, "{\"format\": \"stowplan.graph\"}\n"), HasSubstr("holds no evaluations"));
   const Task fewer = MakeTask(*case_->problem, "colocation", {"gpu0"});
   EXPECT_THAT(ErrorOf([&] { EvaluationLog(fewer, "random", 1, path_, Earlier()); }),
               HasSubstr("on another problem"));
@@ -179,4 +179,4 @@ TEST_F(EvaluationLogTest, RefusesAPlacementThatWasNotTried) {
 }
 
 }  // namespace
-}  // namespace berth::agents
+}  // namespace stowplan::agents

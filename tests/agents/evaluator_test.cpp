@@ -12,7 +12,7 @@
 #include "sim/error.h"
 #include "tests/agents/problems.h"
 
-namespace berth::agents {
+namespace stowplan::agents {
 namespace {
 
 using testing::ElementsAre;
@@ -252,4 +252,4 @@ TEST_F(EvaluatorTest, AStateIsRestoredOnlyBeforeTheFirstSample) {
 }
 
 }  // namespace
-}  // namespace berth::agents
+}  // namespace stowplan::agents

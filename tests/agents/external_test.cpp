@@ -18,7 +18,7 @@
 #include "tests/agents/problems.h"
 #include "tests/temp_folder.h"
 
-namespace berth::agents {
+namespace stowplan::agents {
 namespace {
 
 using testing::HasSubstr;
@@ -173,4 +173,4 @@ TEST(External, SamplesWhatItWasAskedFor) {
 }
 
 }  // namespace
-}  // namespace berth::agents
+}  // namespace stowplan::agents

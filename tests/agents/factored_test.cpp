@@ -7,7 +7,7 @@
 
 #include "tests/agents/problems.h"
 
-namespace berth::agents {
+namespace stowplan::agents {
 namespace {
 
 constexpr std::int64_t kBudget = 30000;
@@ -143,4 +143,4 @@ TEST(Factored, SpendsTheBudgetWhereThereIsOneDevice) {
 }
 
 }  // namespace
-}  // namespace berth::agents
+}  // namespace stowplan::agents

@@ -10,7 +10,7 @@
 #include "sim/error.h"
 #include "tests/agents/problems.h"
 
-namespace berth::agents {
+namespace stowplan::agents {
 namespace {
 
 using sim::OpIndex;
@@ -193,4 +193,4 @@ TEST(FavouriteChildren, AnOptimumKeepsTheRowsAndLiesBetweenItsBounds) {
 }
 
 }  // namespace
-}  // namespace berth::agents
+}  // namespace stowplan::agents

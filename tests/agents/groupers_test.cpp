@@ -12,7 +12,7 @@
 #include "sim/error.h"
 #include "tests/agents/problems.h"
 
-namespace berth::agents {
+namespace stowplan::agents {
 namespace {
 
 using testing::AllOf;
@@ -307,4 +307,4 @@ TEST(OrderList, KeepsTheOrderOfItsMoves) {
 }
 
 }  // namespace
-}  // namespace berth::agents
+}  // namespace stowplan::agents

@@ -10,7 +10,7 @@
 
 #include "sim/error.h"
 
-namespace berth::agents {
+namespace stowplan::agents {
 namespace {
 
 using testing::AllOf;
@@ -20,28 +20,28 @@ using testing::UnorderedElementsAreArray;
 
 class PluginPath {
  public:
-  explicit PluginPath(const char* path) { setenv("BERTH_RL_PLUGIN", path, 1); }
-  ~PluginPath() { unsetenv("BERTH_RL_PLUGIN"); }
+  explicit PluginPath(const char* path) { setenv("STOWPLAN_RL_PLUGIN", path, 1); }
+  ~PluginPath() { unsetenv("STOWPLAN_RL_PLUGIN"); }
 };
 
 TEST(LearnerPlugin, LearnersAreListedWithoutIt) {
-  const PluginPath nowhere("/nowhere/libberth_rl.so");
+  const PluginPath nowhere("/nowhere/libstowplan_rl.so");
   int learners = 0;
   for (const AgentRow& row : Agents()) learners += row.kind == AgentKind::kLearner;
   EXPECT_GE(learners, 1);
 }
 
 TEST(LearnerPlugin, SaysWhyItCannotBeOpened) {
-  const PluginPath nowhere("/nowhere/libberth_rl.so");
+  const PluginPath nowhere("/nowhere/libstowplan_rl.so");
   EXPECT_THAT([] { MakeAgent("placeto"); },
-              ThrowsMessage<RunError>(HasSubstr("/nowhere/libberth_rl.so: No such file or directory")));
+              ThrowsMessage<RunError>(HasSubstr("/nowhere/libstowplan_rl.so: No such file or directory")));
 }
 
 TEST(LearnerPlugin, RefusesAnotherLibrary) {
   Dl_info libc;
   ASSERT_NE(dladdr(reinterpret_cast<void*>(&std::abort), &libc), 0);
   const PluginPath other(libc.dli_fname);
-  EXPECT_THAT([] { MakeAgent("placeto"); }, ThrowsMessage<RunError>(HasSubstr("is no plug-in of berth")));
+  EXPECT_THAT([] { MakeAgent("placeto"); }, ThrowsMessage<RunError>(HasSubstr("is no plug-in of stowplan")));
 }
 
 // A name without a folder is a file here, not one that the loader finds.
@@ -53,10 +53,10 @@ TEST(LearnerPlugin, LooksForNoLibraryElsewhere) {
 
 // Whose start would end this process.
 TEST(LearnerPlugin, RefusesAModuleOfAnotherBuildBeforeItRuns) {
-  const PluginPath other(BERTH_OTHER_BUILD);
+  const PluginPath other(STOWPLAN_OTHER_BUILD);
   EXPECT_THAT(
       [] { MakeAgent("placeto"); },
-      ThrowsMessage<InputError>(AllOf(HasSubstr(BERTH_OTHER_BUILD), HasSubstr("(interface 0123456789ab,"),
+      ThrowsMessage<InputError>(AllOf(HasSubstr(STOWPLAN_OTHER_BUILD), HasSubstr("(interface 0123456789ab,"),
                                       HasSubstr("build both together"))));
 }
 
@@ -80,4 +80,4 @@ TEST(LearnerPlugin, ModuleHasJustTheLearnersOfTheTable) {
 }
 
 }  // namespace
-}  // namespace berth::agents
+}  // namespace stowplan::agents

@@ -10,7 +10,7 @@
 #include "agents/placements.h"
 #include "tests/agents/problems.h"
 
-namespace berth::agents {
+namespace stowplan::agents {
 namespace {
 
 using testing::Each;
@@ -137,4 +137,4 @@ TEST(Moves, StartsAreTheSharedOneOrTheTrivialOnes) {
 }
 
 }  // namespace
-}  // namespace berth::agents
+}  // namespace stowplan::agents

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace berth::agents {
+namespace stowplan::agents {
 namespace {
 
 Task TaskOf(std::vector<UnitEdge> edges) {
@@ -29,4 +29,4 @@ TEST(HeaviestEarlierNeighbours, EarlierIsEarlierInTheOrder) {
 }
 
 }  // namespace
-}  // namespace berth::agents
+}  // namespace stowplan::agents

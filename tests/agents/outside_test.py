@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Agents from outside, from end to end: the example, the Python class, resume, Ctrl-C, a column in compare, the schema.
 
-    outside_test.py ROOT BERTH
+    outside_test.py ROOT STOWPLAN
 """
 
 import json
@@ -14,24 +14,24 @@ import textwrap
 import time
 import unittest
 
-ROOT, BERTH = pathlib.Path(sys.argv[1]), sys.argv[2]
+ROOT, STOWPLAN = pathlib.Path(sys.argv[1]), sys.argv[2]
 EXAMPLE = ROOT / "examples" / "outside_agent.py"
 PROBLEM = ["--graph", "random_dag(ops=60)", "--cluster", "k80(gpus=2)", "--devices", "gpu"]
-# The module by itself: it needs no berth._core.
+# The module by itself: it needs no stowplan._core.
 CLASS = f"""
 import importlib.util, sys
-spec = importlib.util.spec_from_file_location("agent", {str(ROOT / "python" / "berth" / "agent.py")!r})
+spec = importlib.util.spec_from_file_location("agent", {str(ROOT / "python" / "stowplan" / "agent.py")!r})
 agent = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(agent)
 """
 
 
-def berth(*words):
-    return subprocess.run([BERTH, *words], capture_output=True, text=True, check=False)
+def stowplan(*words):
+    return subprocess.run([STOWPLAN, *words], capture_output=True, text=True, check=False)
 
 
 def place(command, *words, samples=300):
-    return berth("place", "--agent", f'external(command="{command}")', *PROBLEM, "--samples", str(samples), *words)
+    return stowplan("place", "--agent", f'external(command="{command}")', *PROBLEM, "--samples", str(samples), *words)
 
 
 def alive(process):
@@ -66,7 +66,7 @@ class Outside(unittest.TestCase):
         self.assertEqual((found["samples"], found["proposals"]), (300, 300))
         self.assertEqual(found["agent"], f'external(command="{self.example()}",timeout=60)')
         self.assertLess(found["best_runtime_us"], found["reference_runtime_us"])
-        random = json.loads(berth("place", "--agent", "random", *PROBLEM, "--samples", "300", "--seed", "3", "--json", "-").stdout)
+        random = json.loads(stowplan("place", "--agent", "random", *PROBLEM, "--samples", "300", "--seed", "3", "--json", "-").stdout)
         self.assertLess(found["best_runtime_us"], random["best_runtime_us"])
         again = self.summary(self.example(), "--seed", "3", "--threads", "2")
         self.assertEqual(found["best_runtime_us"], again["best_runtime_us"])
@@ -114,7 +114,7 @@ class Outside(unittest.TestCase):
             told = place(command)
             self.assertEqual((told.returncode, told.stdout, told.stderr.count("\n")), (2, "", 1), told.stderr)
             self.assertIn(says, told.stderr)
-        told = berth("place", "--agent", "external", *PROBLEM)
+        told = stowplan("place", "--agent", "external", *PROBLEM)
         self.assertEqual(told.returncode, 2)
         self.assertIn("give the program", told.stderr)
 
@@ -141,7 +141,7 @@ class Outside(unittest.TestCase):
         self.summary(command, "--out", str(self.folder / "run"))
         told = place(command, "--out", str(self.folder / "run"), "--resume")
         self.assertEqual(told.returncode, 2, told.stderr)
-        self.assertIn("another version of berth or of the agent", told.stderr)
+        self.assertIn("another version of stowplan or of the agent", told.stderr)
 
     def test_ctrl_c_ends_both_and_keeps_what_was_found(self):
         pid = self.folder / "pid"
@@ -157,7 +157,7 @@ class Outside(unittest.TestCase):
 
             Slow().run()
             """)
-        running = subprocess.Popen([BERTH, "place", "--agent", f"external(command={slow})", *PROBLEM, "--out", str(self.folder / "run")],
+        running = subprocess.Popen([STOWPLAN, "place", "--agent", f"external(command={slow})", *PROBLEM, "--out", str(self.folder / "run")],
                                    stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
         log = self.folder / "run" / "checkpoint"
         begun = time.monotonic()
@@ -175,7 +175,7 @@ class Outside(unittest.TestCase):
         self.assertFalse(alive(process))
 
     def test_it_is_a_column_of_compare(self):
-        told = berth("compare", "--agents", "single_gpu", "random", f"external(command={self.example()})", *PROBLEM, "--samples", "100",
+        told = stowplan("compare", "--agents", "single_gpu", "random", f"external(command={self.example()})", *PROBLEM, "--samples", "100",
                      "--seeds", "2", "--out", str(self.folder / "compare"))
         self.assertEqual(told.returncode, 0, told.stderr)
         self.assertRegex(told.stdout, r"\n +external +\S+ \S+ +2/2 ")
@@ -188,7 +188,7 @@ class Outside(unittest.TestCase):
             self.skipTest(f"{error}; install python3-jsonschema")
         lines = {"in": self.folder / "in", "out": self.folder / "out"}
         # The small memories make some placements not fit.
-        told = berth("place", "--agent", f"external(command=tee {lines['in']} | {self.example()} | tee {lines['out']})", *PROBLEM,
+        told = stowplan("place", "--agent", f"external(command=tee {lines['in']} | {self.example()} | tee {lines['out']})", *PROBLEM,
                      "--samples", "150", "--memory", "gpu=316MiB")
         self.assertEqual(told.returncode, 0, told.stderr)
         schema = json.loads((ROOT / "docs" / "schema" / "agent.json").read_text(encoding="utf-8"))

@@ -10,7 +10,7 @@
 #include "agents/partition_graph.h"
 #include "tests/agents/problems.h"
 
-namespace berth::agents {
+namespace stowplan::agents {
 namespace {
 
 using testing::Each;
@@ -173,4 +173,4 @@ TEST(PartitionGraph, ScalesWhatWouldOverflow) {
 }
 
 }  // namespace
-}  // namespace berth::agents
+}  // namespace stowplan::agents

@@ -1,4 +1,4 @@
-// berth's own search.
+// stowplan's own search.
 #include <string>
 #include <vector>
 
@@ -7,7 +7,7 @@
 #include "agents/evaluator.h"
 #include "tests/agents/problems.h"
 
-namespace berth::agents {
+namespace stowplan::agents {
 namespace {
 
 double Milliseconds(sim::Picos time) {
@@ -77,4 +77,4 @@ TEST(Pilot, WithoutAPlanItSamplesTheBestOfItsChains) {
 }
 
 }  // namespace
-}  // namespace berth::agents
+}  // namespace stowplan::agents

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace berth::agents {
+namespace stowplan::agents {
 namespace {
 
 // Sizes that its lanes divide and that they do not.
@@ -40,4 +40,4 @@ TEST(HashOf, TellsUnitsApartInEveryLane) {
 }
 
 }  // namespace
-}  // namespace berth::agents
+}  // namespace stowplan::agents

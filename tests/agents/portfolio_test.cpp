@@ -6,7 +6,7 @@
 #include "agents/agent.h"
 #include "tests/agents/problems.h"
 
-namespace berth::agents {
+namespace stowplan::agents {
 namespace {
 
 constexpr const char* kPortfolio = "portfolio(plan=2000)";
@@ -51,4 +51,4 @@ TEST(Portfolio, TakesMachinesWithoutCpu) {
 }
 
 }  // namespace
-}  // namespace berth::agents
+}  // namespace stowplan::agents

@@ -5,7 +5,7 @@
 #include "agents/agent.h"
 #include "agents/random.h"
 
-namespace berth::agents {
+namespace stowplan::agents {
 namespace {
 
 sim::Device MakeDevice(const std::string& name, sim::DeviceClass device_class) {
@@ -196,7 +196,7 @@ std::unique_ptr<Case> RecurrentCase(int layers, int steps) {
 
 std::string SmallSpec(const AgentRow& row) {
   if (row.name == std::string("external"))
-    return "external(command=python3 -B " BERTH_SOURCE_DIR "/examples/outside_agent.py,timeout=60)";
+    return "external(command=python3 -B " STOWPLAN_SOURCE_DIR "/examples/outside_agent.py,timeout=60)";
   if (row.name == std::string("pilot") || row.name == std::string("portfolio"))
     return row.name + std::string("(plan=8000)");
   const std::string parameters = row.parameters;
@@ -210,4 +210,4 @@ std::string SmallSpec(const AgentRow& row) {
   return row.name + (small.empty() ? "" : "(" + small + ")");
 }
 
-}  // namespace berth::agents
+}  // namespace stowplan::agents

@@ -10,7 +10,7 @@
 #include "agents/task.h"
 #include "sim/simulator.h"
 
-namespace berth::agents {
+namespace stowplan::agents {
 
 // A graph on a cluster with costs. Not movable once made: the problem keeps references.
 struct Case {
@@ -62,4 +62,4 @@ std::unique_ptr<Case> RandomCase(std::uint64_t seed, const RandomOptions& option
 // of contracts need no more. The one from outside is examples/outside_agent.py.
 std::string SmallSpec(const AgentRow& row);
 
-}  // namespace berth::agents
+}  // namespace stowplan::agents

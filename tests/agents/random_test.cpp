@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace berth::agents {
+namespace stowplan::agents {
 namespace {
 
 // The first numbers of the authors' C programs: xoshiro256++ from the state 1, 2, 3, 4, SplitMix64 from
@@ -59,4 +59,4 @@ TEST(Rng, ShuffleKeepsTheItems) {
 }
 
 }  // namespace
-}  // namespace berth::agents
+}  // namespace stowplan::agents

@@ -14,7 +14,7 @@
 #include "tests/agents/problems.h"
 #include "tests/agents/threaded_ranks.h"
 
-namespace berth::agents {
+namespace stowplan::agents {
 namespace {
 
 using testing::ThreadedRanks;
@@ -144,4 +144,4 @@ TEST(Ranks, SearchesFindTheSameWithAnyNumberOfThem) {
 }
 
 }  // namespace
-}  // namespace berth::agents
+}  // namespace stowplan::agents

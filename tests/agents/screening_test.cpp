@@ -9,7 +9,7 @@
 #include "agents/random.h"
 #include "tests/agents/problems.h"
 
-namespace berth::agents {
+namespace stowplan::agents {
 namespace {
 
 TEST(Screening, CountsBytesAboveTheCapacityAndScreens) {
@@ -104,4 +104,4 @@ TEST(Pilot, IsAheadOfLocalSearchAtFewSamples) {
 }
 
 }  // namespace
-}  // namespace berth::agents
+}  // namespace stowplan::agents

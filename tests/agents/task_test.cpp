@@ -8,7 +8,7 @@
 #include "sim/error.h"
 #include "tests/agents/problems.h"
 
-namespace berth::agents {
+namespace stowplan::agents {
 namespace {
 
 using ::testing::ElementsAre;
@@ -214,4 +214,4 @@ TEST(Task, FingerprintTellsTasksApart) {
 }
 
 }  // namespace
-}  // namespace berth::agents
+}  // namespace stowplan::agents

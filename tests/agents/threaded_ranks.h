@@ -8,7 +8,7 @@
 
 #include "agents/ranks.h"
 
-namespace berth::agents::testing {
+namespace stowplan::agents::testing {
 
 class ThreadedRanks {
  public:
@@ -61,4 +61,4 @@ class ThreadedRanks {
   std::barrier<> barrier_;
 };
 
-}  // namespace berth::agents::testing
+}  // namespace stowplan::agents::testing

@@ -12,7 +12,7 @@
 
 #include "tests/agents/problems.h"
 
-namespace berth::agents {
+namespace stowplan::agents {
 namespace {
 
 using Edges = UnitGraph::Edges;
@@ -160,4 +160,4 @@ TEST(UnitGraph, VariablesStandWhereTheyAreRead) {
 }
 
 }  // namespace
-}  // namespace berth::agents
+}  // namespace stowplan::agents

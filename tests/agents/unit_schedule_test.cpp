@@ -6,7 +6,7 @@
 #include "agents/agent.h"
 #include "tests/agents/problems.h"
 
-namespace berth::agents {
+namespace stowplan::agents {
 namespace {
 
 using ::testing::ElementsAre;
@@ -110,4 +110,4 @@ TEST(CriticalPath, PrefersTheFasterDevice) {
 }
 
 }  // namespace
-}  // namespace berth::agents
+}  // namespace stowplan::agents

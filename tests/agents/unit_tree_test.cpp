@@ -10,7 +10,7 @@
 
 #include "tests/agents/problems.h"
 
-namespace berth::agents {
+namespace stowplan::agents {
 namespace {
 
 using testing::Each;
@@ -162,4 +162,4 @@ TEST(UnitTree, ATensorCountsOnceWhereItsWriterReadsIt) {
 }
 
 }  // namespace
-}  // namespace berth::agents
+}  // namespace stowplan::agents

@@ -13,7 +13,7 @@
 #include "bench/tables/claims.h"
 #include "tests/bench/tiny_table.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 using testing::MakeRecord;
@@ -345,4 +345,4 @@ TEST(Bootstrap, SeedsToDecideAreThoseAtWhichTheIntervalLeavesTheLimit) {
 }
 
 }  // namespace
-}  // namespace berth::bench
+}  // namespace stowplan::bench

@@ -1,4 +1,4 @@
-// berth calibrate TRACE…: what it writes, what it refuses, and that what it writes is used.
+// stowplan calibrate TRACE…: what it writes, what it refuses, and that what it writes is used.
 #include <algorithm>
 #include <filesystem>
 
@@ -16,7 +16,7 @@
 #include "tests/cost_models/calibration/fabricated.h"
 #include "tests/temp_folder.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 using cost_models::testing::FabricatedCpuProbes;
@@ -27,7 +27,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using testing::ProgramResult;
-using testing::RunBerth;
+using testing::RunStowplan;
 using tests::TempFolder;
 
 cost_models::testing::Truth Noisy() {
@@ -50,7 +50,7 @@ class Calibrate : public ::testing::Test {
   void ExpectRefused(std::vector<std::string> arguments, const std::string& says) {
     arguments.insert(arguments.begin(), "calibrate");
     const auto before = folder_.Files();
-    const ProgramResult result = RunBerth(arguments);
+    const ProgramResult result = RunStowplan(arguments);
     EXPECT_EQ(result.status, 2) << result.err;
     EXPECT_EQ(result.out, "");
     EXPECT_EQ(std::ranges::count(result.err, '\n'), 1) << result.err;
@@ -66,7 +66,7 @@ class Calibrate : public ::testing::Test {
 };
 
 TEST_F(Calibrate, WritesParametersAndReports) {
-  const ProgramResult result = RunBerth({"calibrate", probes_, "--steps", steps_, kineto_, "--out", out_});
+  const ProgramResult result = RunStowplan({"calibrate", probes_, "--steps", steps_, kineto_, "--out", out_});
   ASSERT_EQ(result.status, 0) << result.err;
   EXPECT_EQ(result.err, "");
   EXPECT_THAT(folder_.Files(), ElementsAre("h200.json", "h200.report.html", "h200.report.txt", "kineto.json",
@@ -80,13 +80,13 @@ TEST_F(Calibrate, WritesParametersAndReports) {
 }
 
 TEST_F(Calibrate, TheSameInputGivesTheSameBytes) {
-  ASSERT_EQ(RunBerth({"calibrate", "probes.trace.zst", "--out", "p.json"}, folder_.path()).status, 0);
+  ASSERT_EQ(RunStowplan({"calibrate", "probes.trace.zst", "--out", "p.json"}, folder_.path()).status, 0);
   std::vector<std::string> first;
   for (const char* name : {"p.json", "p.report.txt", "p.report.html"}) {
     first.push_back(formats::ReadFile(folder_ / name));
     std::filesystem::remove(folder_ / name);
   }
-  ASSERT_EQ(RunBerth({"calibrate", "probes.trace.zst", "--out", "p.json"}, folder_.path()).status, 0);
+  ASSERT_EQ(RunStowplan({"calibrate", "probes.trace.zst", "--out", "p.json"}, folder_.path()).status, 0);
   std::size_t i = 0;
   for (const char* name : {"p.json", "p.report.txt", "p.report.html"})
     EXPECT_EQ(formats::ReadFile(folder_ / name), first[i++]) << name;
@@ -95,24 +95,24 @@ TEST_F(Calibrate, TheSameInputGivesTheSameBytes) {
 // A product that was probed, behind a copy of 2 MiB over the measured link, issued at the measured cost: the step is
 // their sum.
 TEST_F(Calibrate, SimulationsUseWhatWasMeasured) {
-  ASSERT_EQ(RunBerth({"calibrate", probes_, "--out", out_}).status, 0);
+  ASSERT_EQ(RunStowplan({"calibrate", probes_, "--out", out_}).status, 0);
   formats::WriteFile(folder_ / "box.yaml",
-                     "format: berth.cluster\nversion: 1\nname: box\ndevices:\n"
+                     "format: stowplan.cluster\nversion: 1\nname: box\ndevices:\n"
                      "  - {name: c, kind: cpu-broadwell, memory: 64GiB}\n"
                      "  - {name: g, kind: h200, streams: 2, concurrency: auto, overlap_copy: auto}\n"
                      "links:\n  - {name: l, ends: [c, g], kind: h200-pinned}\ndispatch: {cost: auto}\n");
   formats::WriteFile(folder_ / "graph.json",
-                     R"({"format": "berth.graph", "version": 1, "name": "two", "ops": [
+                     R"({"format": "stowplan.graph", "version": 1, "name": "two", "ops": [
     {"name": "a", "type": "Load", "cost_us": 10, "outputs": [{"bytes": 2097152, "dtype": "bf16", "shape": [2048, 512]}]},
     {"name": "w", "type": "Variable", "outputs": [{"bytes": 524288, "dtype": "bf16", "shape": [512, 512]}]},
     {"name": "b", "type": "MatMul", "inputs": ["a:0", "w:0"], "flops": 1073741824,
      "outputs": [{"bytes": 2097152, "dtype": "bf16", "shape": [2048, 512]}]}]})");
   formats::WriteFile(folder_ / "placement.json",
-                     R"({"format": "berth.placement", "version": 1, "graph": "two",
+                     R"({"format": "stowplan.placement", "version": 1, "graph": "two",
                          "placement": {"a": "c", "w": "g", "b": "g"}})");
   const auto simulate = [&](const std::string& model) {
-    return RunBerth({"simulate", "--graph", folder_ / "graph.json", "--cluster", folder_ / "box.yaml",
-                     "--placement", folder_ / "placement.json", "--cost-model", model, "--json", "-"});
+    return RunStowplan({"simulate", "--graph", folder_ / "graph.json", "--cluster", folder_ / "box.yaml",
+                        "--placement", folder_ / "placement.json", "--cost-model", model, "--json", "-"});
   };
   const ProgramResult result = simulate(out_);
   ASSERT_EQ(result.status, 0) << result.err;
@@ -130,10 +130,10 @@ TEST_F(Calibrate, SimulationsUseWhatWasMeasured) {
                           parameters.Find("h200")->dispatch_us->value + product->us;
   EXPECT_NEAR(nlohmann::json::parse(result.out).at("runtime_us").get<double>(), expected, 1e-3);
 
-  // So does what is written for `berth-profile graph`, which knows no catalogue.
-  const ProgramResult chosen = RunBerth({"validate", "--choose", "--workloads", folder_ / "graph.json",
-                                         "--cluster", folder_ / "box.yaml", "--cost-model", out_,
-                                         "--placements", "3", "--out", folder_ / "chosen"});
+  // So does what is written for `stowplan-profile graph`, which knows no catalogue.
+  const ProgramResult chosen = RunStowplan({"validate", "--choose", "--workloads", folder_ / "graph.json",
+                                            "--cluster", folder_ / "box.yaml", "--cost-model", out_,
+                                            "--placements", "3", "--out", folder_ / "chosen"});
   ASSERT_EQ(chosen.status, 0) << chosen.err;
   EXPECT_THAT(formats::ReadFile(folder_ / "chosen/cluster.yaml"), HasSubstr("curve: [["));
 
@@ -148,16 +148,16 @@ TEST_F(Calibrate, SimulationsUseWhatWasMeasured) {
 TEST_F(Calibrate, SimulationsOfCpuDevicesUseWhatWasMeasured) {
   const cost_models::testing::Truth truth;
   profiler::WriteRecording(folder_ / "cpu.trace.zst", FabricatedCpuProbes(truth).recording);
-  ASSERT_EQ(RunBerth({"calibrate", folder_ / "cpu.trace.zst", "--out", folder_ / "cpu.json"}).status, 0);
+  ASSERT_EQ(RunStowplan({"calibrate", folder_ / "cpu.trace.zst", "--out", folder_ / "cpu.json"}).status, 0);
   formats::WriteFile(folder_ / "two.yaml",
-                     "format: berth.cluster\nversion: 1\nname: two\ndevices:\n"
+                     "format: stowplan.cluster\nversion: 1\nname: two\ndevices:\n"
                      "  - {name: cpu0, kind: cpu, memory: 4GiB, overlap_copy: auto}\n"
                      "  - {name: cpu1, kind: cpu, memory: 4GiB, overlap_copy: auto}\n"
                      "links:\n  - {name: copies, ends: [cpu0, cpu1], kind: cpu-copies}\n"
                      "dispatch: {per: device, order: ready, cost: auto}\n");
-  const ProgramResult result =
-      RunBerth({"simulate", "--graph", "chain(ops=2,us=10,bytes=1048576)", "--cluster", folder_ / "two.yaml",
-                "--placement", "round_robin", "--cost-model", folder_ / "cpu.json", "--json", "-"});
+  const ProgramResult result = RunStowplan({"simulate", "--graph", "chain(ops=2,us=10,bytes=1048576)",
+                                            "--cluster", folder_ / "two.yaml", "--placement", "round_robin",
+                                            "--cost-model", folder_ / "cpu.json", "--json", "-"});
   ASSERT_EQ(result.status, 0) << result.err;
   const double copy = truth.cpu_copy_us + (1 << 20) / (truth.cpu_gigabytes * 1e3);
   EXPECT_NEAR(nlohmann::json::parse(result.out).at("runtime_us").get<double>(),
@@ -190,14 +190,14 @@ TEST_F(Calibrate, NothingIsWrittenOver) {
 
 TEST_F(Calibrate, WritesOverWhereItIsForced) {
   formats::WriteFile(out_, "mine");
-  EXPECT_EQ(RunBerth({"calibrate", probes_, "--out", out_, "--force"}).status, 0);
+  EXPECT_EQ(RunStowplan({"calibrate", probes_, "--out", out_, "--force"}).status, 0);
   EXPECT_NE(formats::ReadFile(out_), "mine");
 }
 
 TEST_F(Calibrate, SumsUpForScripts) {
   const auto fit =
-      testing::JsonOf(RunBerth({"calibrate", probes_, "--steps", steps_, "--out", out_, "--json", "-"}));
-  EXPECT_EQ(fit["format"], "berth.fit");
+      testing::JsonOf(RunStowplan({"calibrate", probes_, "--steps", steps_, "--out", out_, "--json", "-"}));
+  EXPECT_EQ(fit["format"], "stowplan.fit");
   EXPECT_EQ(fit["parameters"], out_);
   EXPECT_THAT(fit["kinds"], ::testing::Contains("h200"));
   ASSERT_FALSE(fit["ops"].empty());
@@ -210,7 +210,7 @@ TEST_F(Calibrate, SumsUpForScripts) {
 }
 
 TEST_F(Calibrate, StepsAloneAreTold) {
-  const ProgramResult told = RunBerth({"calibrate", "--steps", steps_, kineto_});
+  const ProgramResult told = RunStowplan({"calibrate", "--steps", steps_, kineto_});
   EXPECT_EQ(told.status, 0) << told.err;
   EXPECT_THAT(told.out, AllOf(HasSubstr("mlp.trace: "), HasSubstr("not told: aten::strange"),
                               HasSubstr("gemm f32 m=4096 n=3072 k=768"), HasSubstr("kineto.json: ")));
@@ -241,4 +241,4 @@ TEST(CalibrationReport, TextIsAsInTheGoldenFile) {
 }
 
 }  // namespace
-}  // namespace berth::bench
+}  // namespace stowplan::bench

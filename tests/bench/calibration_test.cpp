@@ -14,13 +14,13 @@
 #include "tests/bench/program.h"
 #include "tests/temp_folder.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 using tests::TempFolder;
 
 std::string Committed(const std::string& table, const char* file) {
-  return fmt::format("{}/results/{}/{}", BERTH_SOURCE_DIR, table, file);
+  return fmt::format("{}/results/{}/{}", STOWPLAN_SOURCE_DIR, table, file);
 }
 
 // One row of sgdp whose experts cut the graph into parts of equal cost, which other prices move.
@@ -76,7 +76,7 @@ TEST(Freshness, CommittedFittedCellsAreThoseOfTheFit) {
           if (!line.IsFitted(column) || cell == fitted.end() || !ours.median) continue;
           ++found;
           EXPECT_EQ(SecondsDigits(*ours.median), cell->second)
-              << cell->first << ": the rows were run with another testbed; berth table " << row.name;
+              << cell->first << ": the rows were run with another testbed; stowplan table " << row.name;
         }
       }
     }
@@ -109,4 +109,4 @@ TEST(Freshness, BorrowedRatesAreThoseOfTheTableThatFittedThem) {
 }
 
 }  // namespace
-}  // namespace berth::bench
+}  // namespace stowplan::bench

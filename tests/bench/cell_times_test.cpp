@@ -6,7 +6,7 @@
 #include "bench/tables/cell_progress.h"
 #include "tests/bench/tiny_table.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 using testing::TinyTable;
@@ -90,4 +90,4 @@ TEST(CellProgress, NothingIsSaidWhilePoliciesAreTrained) {
 }
 
 }  // namespace
-}  // namespace berth::bench
+}  // namespace stowplan::bench

@@ -8,7 +8,7 @@
 #include "sim/formats/formats.h"
 #include "tests/temp_folder.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 using tests::TempFolder;
@@ -74,4 +74,4 @@ TEST(Cgroup, WithoutLimits) {
 }
 
 }  // namespace
-}  // namespace berth::bench
+}  // namespace stowplan::bench

@@ -4,7 +4,7 @@
 
 #include "bench/tables/rendered_table.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 using ::testing::SizeIs;
@@ -131,4 +131,4 @@ TEST(ClaimsInBrief, AFamilyStandsWhereItsFirstStood) {
 }
 
 }  // namespace
-}  // namespace berth::bench
+}  // namespace stowplan::bench

@@ -7,7 +7,7 @@
 
 #include "tests/bench/tiny_table.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 using ::testing::HasSubstr;
@@ -478,4 +478,4 @@ TEST(Claims, UnlikeDrawsAreNotCompared) {
 }
 
 }  // namespace
-}  // namespace berth::bench
+}  // namespace stowplan::bench

@@ -18,33 +18,33 @@
 #include "tests/bench/program.h"
 #include "tests/temp_folder.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 using testing::ExpectRefused;
 using ::testing::HasSubstr;
 using testing::JsonOf;
 using testing::ProgramResult;
-using testing::RunBerth;
+using testing::RunStowplan;
 using tests::TempFolder;
 
 const std::string kCluster = "k80(gpus=2)";
 
 TEST(Cli, HelpAndVersionAreNoErrors) {
-  EXPECT_EQ(RunBerth({"--help"}).status, 0);
-  EXPECT_EQ(RunBerth({"simulate", "--help"}).status, 0);
-  const ProgramResult version = RunBerth({"--version"});
+  EXPECT_EQ(RunStowplan({"--help"}).status, 0);
+  EXPECT_EQ(RunStowplan({"simulate", "--help"}).status, 0);
+  const ProgramResult version = RunStowplan({"--version"});
   EXPECT_EQ(version.status, 0);
-  EXPECT_EQ(version.out.rfind("berth ", 0), 0u) << version.out;
+  EXPECT_EQ(version.out.rfind("stowplan ", 0), 0u) << version.out;
 }
 
 TEST(Cli, ATypeOfOtherLettersIsAskedAbout) {
   const TempFolder folder;
   const auto said = [&](const std::string& type) {
     formats::WriteFile(folder / "g.json",
-                       R"({"format": "berth.graph", "version": 1, "ops": [{"name": "a", "type": ")" + type +
-                           R"("}, {"name": "b", "type": ")" + type + R"("}]})");
-    const ProgramResult info = RunBerth({"graph", "info", folder / "g.json"});
+                       R"({"format": "stowplan.graph", "version": 1, "ops": [{"name": "a", "type": ")" +
+                           type + R"("}, {"name": "b", "type": ")" + type + R"("}]})");
+    const ProgramResult info = RunStowplan({"graph", "info", folder / "g.json"});
     EXPECT_EQ(info.status, 0) << info.err;
     return info.err;
   };
@@ -58,22 +58,22 @@ TEST(Cli, EveryCommandThatTakesAClusterTakesSheets) {
   const TempFolder folder;
   formats::WriteFile(
       folder / "sheet.yaml",
-      "format: berth.devices\nversion: 1\ndevices:\n  - name: nova\n    class: gpu\n    description: d\n"
+      "format: stowplan.devices\nversion: 1\ndevices:\n  - name: nova\n    class: gpu\n    description: d\n"
       "    multiprocessors: {value: 10, source: \"data sheet: Nova\"}\n"
       "    peak_f32: {value: 3TFLOP/s, source: \"data sheet: Nova\"}\n"
       "    memory_bandwidth: {value: 100GB/s, source: \"data sheet: Nova\"}\n");
-  formats::WriteFile(
-      folder / "cluster.yaml",
-      "format: berth.cluster\nversion: 1\ndevices:\n  - {name: a, kind: nova, memory: 1GiB}\n  - {name: b, "
-      "kind: nova, memory: 1GiB}\nlinks:\n  - {name: l, ends: [a, b], bandwidth: 1GB/s}\n");
+  formats::WriteFile(folder / "cluster.yaml",
+                     "format: stowplan.cluster\nversion: 1\ndevices:\n  - {name: a, kind: nova, memory: "
+                     "1GiB}\n  - {name: b, "
+                     "kind: nova, memory: 1GiB}\nlinks:\n  - {name: l, ends: [a, b], bandwidth: 1GB/s}\n");
   const std::string cluster = folder / "cluster.yaml", sheet = folder / "sheet.yaml";
   const ProgramResult info =
-      RunBerth({"graph", "info", "chain(ops=4)", "--cluster", cluster, "--sheet", sheet});
+      RunStowplan({"graph", "info", "chain(ops=4)", "--cluster", cluster, "--sheet", sheet});
   EXPECT_EQ(info.status, 0) << info.err;
   EXPECT_THAT(info.out, HasSubstr("nova"));
   const ProgramResult chosen =
-      RunBerth({"validate", "--choose", "--workloads", "chain(ops=4)", "--cluster", cluster, "--sheet", sheet,
-                "--placements", "2", "--out", folder / "chosen"});
+      RunStowplan({"validate", "--choose", "--workloads", "chain(ops=4)", "--cluster", cluster, "--sheet",
+                   sheet, "--placements", "2", "--out", folder / "chosen"});
   EXPECT_EQ(chosen.status, 0) << chosen.err;
   ExpectRefused({"validate", "--recordings", "x", "--sheet", sheet}, "--sheet is for --cluster");
 }
@@ -81,13 +81,13 @@ TEST(Cli, EveryCommandThatTakesAClusterTakesSheets) {
 TEST(Cli, NamesOfAnyLengthLeaveTheTableInShape) {
   const TempFolder folder;
   const std::string path = folder / "graph.json", name(5000, 'n'), type(3000, 't');
-  formats::WriteFile(path, R"({"format": "berth.graph", "version": 1, "ops": [{"name": ")" + name +
+  formats::WriteFile(path, R"({"format": "stowplan.graph", "version": 1, "ops": [{"name": ")" + name +
                                R"(", "type": ")" + type + R"(", "cost_us": 10}]})");
   for (const std::vector<std::string>& call :
        {std::vector<std::string>{"graph", "info", path},
         {"simulate", "--graph", path, "--cluster", kCluster, "--placement", "single_gpu"},
         {"explain", "--graph", path, "--cluster", kCluster, "--placement", "single_gpu"}}) {
-    const ProgramResult result = RunBerth(call);
+    const ProgramResult result = RunStowplan(call);
     ASSERT_EQ(result.status, 0) << result.err;
     EXPECT_THAT(result.out, HasSubstr("ttt…ttt"));
     std::istringstream lines(result.out);
@@ -99,11 +99,11 @@ TEST(Cli, WrongCallsGetOneSentence) {
   ExpectRefused({}, "subcommand");
   ExpectRefused({"fly"}, "fly");
   ExpectRefused({"simulate", "--graph", "x"},
-                "--cluster is required; `berth simulate --help` lists what there is.");
+                "--cluster is required; `stowplan simulate --help` lists what there is.");
   ExpectRefused({"simulate", "net.json", "--cluster", "k40"},
-                "berth simulate does not take \"net.json\" (a graph is given as --graph net.json);");
-  ExpectRefused({"list", "agents", "--wrong"}, "berth list has no option --wrong;");
-  ExpectRefused({"list", "agents", "tables"}, "berth list does not take \"tables\"");
+                "stowplan simulate does not take \"net.json\" (a graph is given as --graph net.json);");
+  ExpectRefused({"list", "agents", "--wrong"}, "stowplan list has no option --wrong;");
+  ExpectRefused({"list", "agents", "tables"}, "stowplan list does not take \"tables\"");
   ExpectRefused({"list", "planets"}, "planets");
   ExpectRefused({"table", "no_such_table"}, "hierarchical");
   ExpectRefused({"table", "hierarchical", "--seeds", "0"},
@@ -142,7 +142,7 @@ TEST(Cli, WrongNamesGetOneSentence) {
   ExpectRefused({"simulate", "--graph", "chain", "--cluster", kCluster, "--placement", "no_such_agent"},
                 "single_gpu");
   ExpectRefused({"simulate", "--graph", "chain", "--cluster", kCluster, "--placement", "local_search"},
-                "berth place");
+                "stowplan place");
   ExpectRefused({"simulate", "--graph", "chain", "--cluster", kCluster, "--placement", "single_gpu",
                  "--memory", "tpu=1GiB"},
                 "gpu0");
@@ -164,8 +164,9 @@ TEST(Cli, WrongNamesGetOneSentence) {
 
 // What is not known is said before what is missing, and the nearest name with it.
 TEST(Cli, TheNearestNameIsSaid) {
-  ExpectRefused({"simulate", "--grpah", "x"}, "berth simulate has no option --grpah (did you mean --graph?)");
-  ExpectRefused({"place", "--agnet=random"}, "berth place has no option --agnet (did you mean --agent?)");
+  ExpectRefused({"simulate", "--grpah", "x"},
+                "stowplan simulate has no option --grpah (did you mean --graph?)");
+  ExpectRefused({"place", "--agnet=random"}, "stowplan place has no option --agnet (did you mean --agent?)");
   ExpectRefused({"simulat"}, "there is no verb \"simulat\" (did you mean simulate?)");
   ExpectRefused({"graph", "inof", "chain"}, "there is no verb \"graph inof\" (did you mean info?)");
   ExpectRefused({"list", "agent"}, "(did you mean agents?)");
@@ -225,22 +226,22 @@ TEST(Cli, ASuffixThatNobodyWritesIsRefused) {
     }
   });
   EXPECT_TRUE(folder.Files().empty());
-  EXPECT_EQ(RunBerth({"graph", "convert", "chain", "--out", folder / "no_suffix"}).status, 0);
+  EXPECT_EQ(RunStowplan({"graph", "convert", "chain", "--out", folder / "no_suffix"}).status, 0);
 }
 
 TEST(Cli, APlacementMayComeFromStandardInput) {
   const TempFolder folder;
-  ASSERT_EQ(RunBerth({"simulate", "--graph", "chain(ops=4)", "--cluster", kCluster, "--placement",
-                      "round_robin", "--save-placement", folder / "p.json"})
+  ASSERT_EQ(RunStowplan({"simulate", "--graph", "chain(ops=4)", "--cluster", kCluster, "--placement",
+                         "round_robin", "--save-placement", folder / "p.json"})
                 .status,
             0);
   const std::vector<std::string> call = {"simulate",    "--graph", "chain(ops=4)", "--cluster", kCluster,
                                          "--placement", "-",       "--json",       "-"};
-  const auto read = JsonOf(RunBerth(call, {}, formats::ReadFile(folder / "p.json")));
+  const auto read = JsonOf(RunStowplan(call, {}, formats::ReadFile(folder / "p.json")));
   EXPECT_EQ(read["runtime_us"],
-            JsonOf(RunBerth({"simulate", "--graph", "chain(ops=4)", "--cluster", kCluster, "--placement",
-                             folder / "p.json", "--json", "-"}))["runtime_us"]);
-  ExpectRefused(call, "berth: stdin:1:1: is not valid JSON");
+            JsonOf(RunStowplan({"simulate", "--graph", "chain(ops=4)", "--cluster", kCluster, "--placement",
+                                folder / "p.json", "--json", "-"}))["runtime_us"]);
+  ExpectRefused(call, "stowplan: stdin:1:1: is not valid JSON");
   ExpectRefused({"simulate", "--graph", "-", "--cluster", kCluster, "--placement", "-"},
                 "one of them may be - (standard input)");
 }
@@ -248,11 +249,12 @@ TEST(Cli, APlacementMayComeFromStandardInput) {
 TEST(Cli, GraphsThatAreWrittenAreSummedUp) {
   const TempFolder folder;
   const auto converted =
-      JsonOf(RunBerth({"graph", "convert", "chain(ops=5)", "--out", folder / "g.json", "--json", "-"}));
+      JsonOf(RunStowplan({"graph", "convert", "chain(ops=5)", "--out", folder / "g.json", "--json", "-"}));
   EXPECT_EQ(converted["out"], folder / "g.json");
   EXPECT_EQ(converted["ops"], 5);
-  const std::string msr = BERTH_SOURCE_DIR "/tests/scenarios/data/msr_small.json";
-  const auto imported = JsonOf(RunBerth({"graph", "import", msr, "--out", folder / "m.json", "--json", "-"}));
+  const std::string msr = STOWPLAN_SOURCE_DIR "/tests/scenarios/data/msr_small.json";
+  const auto imported =
+      JsonOf(RunStowplan({"graph", "import", msr, "--out", folder / "m.json", "--json", "-"}));
   EXPECT_EQ(imported["format"], "msr");
   EXPECT_EQ(imported["name"], "msr_small");
   EXPECT_TRUE(imported["notes"].is_array());
@@ -263,10 +265,10 @@ TEST(Cli, TablesAreWrittenForScripts) {
   const TempFolder folder;
   std::filesystem::create_directory(folder / "t");
   formats::WriteFile(folder / "t/rows.csv",
-                     formats::ReadFile(BERTH_SOURCE_DIR "/results/hierarchical/rows.csv"));
+                     formats::ReadFile(STOWPLAN_SOURCE_DIR "/results/hierarchical/rows.csv"));
   const auto table =
-      JsonOf(RunBerth({"table", "hierarchical", "--render", "--out", folder / "t", "--json", "-"}));
-  EXPECT_EQ(table["format"], "berth.table");
+      JsonOf(RunStowplan({"table", "hierarchical", "--render", "--out", folder / "t", "--json", "-"}));
+  EXPECT_EQ(table["format"], "stowplan.table");
   EXPECT_EQ(table["name"], "hierarchical");
   const auto& block = table["blocks"][0];
   EXPECT_EQ(block["rows"][0]["cells"].size(), block["columns"].size());
@@ -282,40 +284,41 @@ TEST(Cli, TablesAreWrittenForScripts) {
   formats::WriteFile(folder / "t/rows.csv", "mine\n");
   ExpectRefused({"table", "bounds", "--out", folder / "t"},
                 "holds rows.csv and no table.md that says what it is of");
-  ExpectRefused({"table", "accuracy", "--json", "-"}, "berth validate --recordings");
+  ExpectRefused({"table", "accuracy", "--json", "-"}, "stowplan validate --recordings");
 }
 
 // Nobody's bug: a full disk, a closed stream, a reader that has had enough.
 TEST(Cli, StandardOutputThatCannotBeWrittenIsAPlainSentence) {
   for (const char* verb : {"list agents", "help", "list agents --json -", "--help", "--version"}) {
-    const ProgramResult full = testing::RunShell(std::string("BERTH ") + verb + " > /dev/full");
+    const ProgramResult full = testing::RunShell(std::string("STOWPLAN ") + verb + " > /dev/full");
     EXPECT_EQ(full.status, 1) << verb;
-    EXPECT_EQ(full.err, "berth: standard output cannot be written: No space left on device.\n") << verb;
-    const ProgramResult closed = testing::RunShell(std::string("BERTH ") + verb + " >&-");
+    EXPECT_EQ(full.err, "stowplan: standard output cannot be written: No space left on device.\n") << verb;
+    const ProgramResult closed = testing::RunShell(std::string("STOWPLAN ") + verb + " >&-");
     EXPECT_EQ(closed.status, 1) << verb;
-    EXPECT_EQ(closed.err, "berth: standard output cannot be written: Bad file descriptor.\n") << verb;
+    EXPECT_EQ(closed.err, "stowplan: standard output cannot be written: Bad file descriptor.\n") << verb;
   }
-  const ProgramResult read = testing::RunShell("(sleep 0.3; BERTH list workloads; echo $? >&2) | true");
+  const ProgramResult read = testing::RunShell("(sleep 0.3; STOWPLAN list workloads; echo $? >&2) | true");
   EXPECT_EQ(read.err, "1\n") << "silent";
-  EXPECT_EQ(testing::RunShell("BERTH list agents > /dev/null 2>&-").status, 0);
-  EXPECT_EQ(testing::RunShell("BERTH list planets 2> /dev/full").status, 2);
+  EXPECT_EQ(testing::RunShell("STOWPLAN list agents > /dev/null 2>&-").status, 0);
+  EXPECT_EQ(testing::RunShell("STOWPLAN list planets 2> /dev/full").status, 2);
 }
 
 TEST(Cli, LearnersThatAreNotBuiltSayHow) {
   const ProgramResult result = testing::RunShell(
-      "mkdir -p tree/bench && touch tree/CMakeCache.txt && cp BERTH tree/bench/berth && tree/bench/berth "
+      "mkdir -p tree/bench && touch tree/CMakeCache.txt && cp STOWPLAN tree/bench/stowplan && "
+      "tree/bench/stowplan "
       "place --agent "
       "placeto --graph chain --cluster 'k80(gpus=2)'");
   EXPECT_EQ(result.status, 1);
-  EXPECT_THAT(result.err, ::testing::AnyOf(HasSubstr("tree --target berth_rl` builds it"),
+  EXPECT_THAT(result.err, ::testing::AnyOf(HasSubstr("tree --target stowplan_rl` builds it"),
                                            HasSubstr("this build lacks the learning agents")));
 }
 
 TEST(Cli, EveryKindIsListedAsTextAndJson) {
   for (const char* kind : {"workloads", "clusters", "agents", "groupers", "cost-models", "devices", "links",
                            "interconnects", "importers", "exporters", "tables"}) {
-    EXPECT_EQ(RunBerth({"list", kind}).status, 0) << kind;
-    const auto rows = JsonOf(RunBerth({"list", kind, "--json", "-"}));
+    EXPECT_EQ(RunStowplan({"list", kind}).status, 0) << kind;
+    const auto rows = JsonOf(RunStowplan({"list", kind, "--json", "-"}));
     ASSERT_FALSE(rows.empty()) << kind;
     EXPECT_TRUE(rows[0].contains("name")) << kind;
   }
@@ -323,14 +326,14 @@ TEST(Cli, EveryKindIsListedAsTextAndJson) {
 
 TEST(Cli, ListingsFitEightyColumns) {
   for (const std::string& kind : ListedKinds()) {
-    std::istringstream lines(RunBerth({"list", kind}).out);
+    std::istringstream lines(RunStowplan({"list", kind}).out);
     for (std::string line; std::getline(lines, line);)
       EXPECT_LE(TextWidth(line), 80u) << kind << ": " << line;
   }
 }
 
 TEST(Cli, WorkloadsAreListedAsNumbers) {
-  for (const auto& row : JsonOf(RunBerth({"list", "workloads", "--json", "-"}))) {
+  for (const auto& row : JsonOf(RunStowplan({"list", "workloads", "--json", "-"}))) {
     if (row["name"] != "inception_v3(batch=1)") continue;
     EXPECT_EQ(row["weights"], 23817352);
     EXPECT_EQ(row["published_weights"], 23817352);
@@ -344,7 +347,7 @@ TEST(Cli, WorkloadsAreListedAsNumbers) {
 }
 
 TEST(Cli, GraphInfoHasItsKeys) {
-  const auto json = JsonOf(RunBerth({"graph", "info", "chain(ops=5)", "--json", "-"}));
+  const auto json = JsonOf(RunStowplan({"graph", "info", "chain(ops=5)", "--json", "-"}));
   for (const char* key :
        {"name", "ops", "edges", "parameters", "flops", "output_bytes", "persistent_bytes"}) {
     EXPECT_TRUE(json.contains(key)) << key;
@@ -355,40 +358,41 @@ TEST(Cli, GraphInfoHasItsKeys) {
 
 TEST(Cli, ConvertedGraphsReadBackTheSame) {
   const TempFolder folder;
-  ASSERT_EQ(RunBerth({"graph", "convert", "random_dag(ops=40)", "--out", folder / "g.json.zst"}).status, 0);
-  ASSERT_EQ(RunBerth({"graph", "convert", folder / "g.json.zst", "--out", folder / "g.json"}).status, 0);
-  EXPECT_EQ(RunBerth({"graph", "convert", "random_dag(ops=40)", "--out", "-"}).out,
+  ASSERT_EQ(RunStowplan({"graph", "convert", "random_dag(ops=40)", "--out", folder / "g.json.zst"}).status,
+            0);
+  ASSERT_EQ(RunStowplan({"graph", "convert", folder / "g.json.zst", "--out", folder / "g.json"}).status, 0);
+  EXPECT_EQ(RunStowplan({"graph", "convert", "random_dag(ops=40)", "--out", "-"}).out,
             formats::ReadFile(folder / "g.json"));
 }
 
 TEST(Cli, SimulatePrintsAnOutcome) {
-  const auto json = JsonOf(RunBerth({"simulate", "--graph", "chain(ops=4)", "--cluster", kCluster,
-                                     "--placement", "single_gpu", "--json", "-"}));
-  EXPECT_EQ(json["format"], "berth.outcome");
+  const auto json = JsonOf(RunStowplan({"simulate", "--graph", "chain(ops=4)", "--cluster", kCluster,
+                                        "--placement", "single_gpu", "--json", "-"}));
+  EXPECT_EQ(json["format"], "stowplan.outcome");
   EXPECT_TRUE(json["feasible"]);
   EXPECT_EQ(json["runtime_us"], json["unlimited_runtime_us"]);
   EXPECT_FALSE(json.contains("ops"));
-  const auto with_ops = JsonOf(RunBerth({"simulate", "--graph", "chain(ops=4)", "--cluster", kCluster,
-                                         "--placement", "single_gpu", "--json", "-", "--ops"}));
+  const auto with_ops = JsonOf(RunStowplan({"simulate", "--graph", "chain(ops=4)", "--cluster", kCluster,
+                                            "--placement", "single_gpu", "--json", "-", "--ops"}));
   EXPECT_EQ(with_ops["ops"].size(), 4u);
 }
 
 // Running out of memory is a result: status 0, the verdict names device and op.
 TEST(Cli, OutOfMemoryIsAResult) {
   const ProgramResult result =
-      RunBerth({"simulate", "--graph", "chain(ops=4,bytes=1000000)", "--cluster", kCluster, "--placement",
-                "single_gpu", "--memory", "gpu=314573824", "--json", "-"});
+      RunStowplan({"simulate", "--graph", "chain(ops=4,bytes=1000000)", "--cluster", kCluster, "--placement",
+                   "single_gpu", "--memory", "gpu=314573824", "--json", "-"});
   // A bare number is refused; sizes carry their unit.
   EXPECT_EQ(result.status, 2);
   const auto json =
-      JsonOf(RunBerth({"simulate", "--graph", "chain(ops=4,bytes=1000000)", "--cluster", kCluster,
-                       "--placement", "single_gpu", "--memory", "gpu=301MiB", "--json", "-"}));
+      JsonOf(RunStowplan({"simulate", "--graph", "chain(ops=4,bytes=1000000)", "--cluster", kCluster,
+                          "--placement", "single_gpu", "--memory", "gpu=301MiB", "--json", "-"}));
   EXPECT_FALSE(json["feasible"]);
   EXPECT_TRUE(json["runtime_us"].is_null());
   EXPECT_EQ(json["oom"]["device"], "gpu0");
   EXPECT_EQ(json["oom"]["capacity_bytes"], 1 << 20);
-  const ProgramResult text = RunBerth({"simulate", "--graph", "chain(ops=4,bytes=1000000)", "--cluster",
-                                       kCluster, "--placement", "single_gpu", "--memory", "gpu=301MiB"});
+  const ProgramResult text = RunStowplan({"simulate", "--graph", "chain(ops=4,bytes=1000000)", "--cluster",
+                                          kCluster, "--placement", "single_gpu", "--memory", "gpu=301MiB"});
   EXPECT_EQ(text.status, 0);
   EXPECT_THAT(text.out, HasSubstr("out of memory on gpu0 at op "));
 }
@@ -400,9 +404,9 @@ TEST(Cli, TheFolderOfARunStandsForItsPlacement) {
     words.insert(words.end(), what.begin(), what.end());
     return words;
   };
-  ASSERT_EQ(RunBerth(call({"place", "--agent", "heft", "--out", folder / "run"})).status, 0);
-  EXPECT_EQ(RunBerth(call({"simulate", "--placement", folder / "run"})).out,
-            RunBerth(call({"simulate", "--placement", folder / "run/placement.json"})).out);
+  ASSERT_EQ(RunStowplan(call({"place", "--agent", "heft", "--out", folder / "run"})).status, 0);
+  EXPECT_EQ(RunStowplan(call({"simulate", "--placement", folder / "run"})).out,
+            RunStowplan(call({"simulate", "--placement", folder / "run/placement.json"})).out);
   ExpectRefused(call({"explain", "--placement", folder.path()}), "is a folder without a placement.json");
 }
 
@@ -415,8 +419,8 @@ TEST(Cli, SavedPlacementsRunTheSame) {
                              folder / "t.json", "--timeline", folder / "t.txt"});
   auto second = common;
   second.insert(second.end(), {"--placement", folder / "p.json"});
-  const auto run = JsonOf(RunBerth(first));
-  EXPECT_EQ(run, JsonOf(RunBerth(second)));
+  const auto run = JsonOf(RunStowplan(first));
+  EXPECT_EQ(run, JsonOf(RunStowplan(second)));
   EXPECT_TRUE(nlohmann::json::parse(formats::ReadFile(folder / "t.json")).contains("traceEvents"));
   EXPECT_FALSE(formats::ReadFile(folder / "t.txt").empty());
 }
@@ -426,8 +430,8 @@ TEST(Cli, ValuesOfAScenarioAreRefusedWithTheirPlace) {
   const TempFolder folder;
   const std::string file = folder / "s.yaml";
   const auto refused = [&](const std::string& rest, const std::string& says) {
-    std::ofstream(file) << "format: berth.scenario\nversion: 1\n" << rest;
-    ExpectRefused({"place", "--agent", "random", "--scenario", file}, "berth: " + file + ":" + says);
+    std::ofstream(file) << "format: stowplan.scenario\nversion: 1\n" << rest;
+    ExpectRefused({"place", "--agent", "random", "--scenario", file}, "stowplan: " + file + ":" + says);
   };
   refused("workload: chain(ops=x)\ncluster: k80\n", "3: workload: chain: parameter 'ops' is 'x'");
   refused("workload: chain\ncluster: k80(gpus=99)\n", "4: cluster: k80: parameter 'gpus' is '99'");
@@ -440,26 +444,26 @@ TEST(Cli, ValuesOfAScenarioAreRefusedWithTheirPlace) {
 TEST(Cli, AClusterFileIsToldThatItIsToBeACluster) {
   const TempFolder folder;
   formats::WriteFile(folder / "c.yaml",
-                     "format: berth.clutser\nversion: 1\ndevices: [{name: g, kind: k40}]\n");
+                     "format: stowplan.clutser\nversion: 1\ndevices: [{name: g, kind: k40}]\n");
   ExpectRefused({"simulate", "--graph", "chain", "--cluster", folder / "c.yaml", "--placement", "single_gpu"},
-                "c.yaml:1: format is \"berth.clutser\", but must be \"berth.cluster\" here");
+                "c.yaml:1: format is \"stowplan.clutser\", but must be \"stowplan.cluster\" here");
 }
 
 TEST(Cli, WhatDoesNotFitTogetherIsRefusedWithBothFiles) {
   const TempFolder folder;
   const std::string graph = folder / "g.json";
   std::ofstream(graph)
-      << R"({"format": "berth.graph", "version": 1, "ops": [{"name": "a", "type": "T", "cost_us": {"cpu": 1}}]})";
+      << R"({"format": "stowplan.graph", "version": 1, "ops": [{"name": "a", "type": "T", "cost_us": {"cpu": 1}}]})";
   ExpectRefused({"simulate", "--graph", graph, "--cluster", kCluster, "--placement", "single_gpu",
                  "--cost-model", "chain(table)"},
-                "berth: " + graph + " on " + kCluster + ": op 'a' (T): nothing says how long it takes");
+                "stowplan: " + graph + " on " + kCluster + ": op 'a' (T): nothing says how long it takes");
 }
 
 TEST(Cli, PricesOfUnknownKindsAreRefused) {
   const TempFolder folder;
   const std::string graph = folder / "g.json";
   std::ofstream(graph)
-      << R"({"format": "berth.graph", "version": 1, "ops": [{"name": "a", "type": "T", "cost_us": {"k8O": 1}}]})";
+      << R"({"format": "stowplan.graph", "version": 1, "ops": [{"name": "a", "type": "T", "cost_us": {"k8O": 1}}]})";
   ExpectRefused({"graph", "info", graph},
                 graph + ": ops[0].cost_us.k8O prices what is no device class or kind");
 }
@@ -470,13 +474,13 @@ TEST(Cli, StandardOutputHoldsOneDocument) {
                 "--json - and --timeline - would mix two documents on standard output");
   ExpectRefused({"place", "chain", "--cluster", kCluster, "--json", "-", "--html", "-"},
                 "--json - and --html - would mix two documents on standard output");
-  ExpectRefused({"graph", "import", BERTH_SOURCE_DIR "/tests/scenarios/data/msr_small.json", "--out", "-",
+  ExpectRefused({"graph", "import", STOWPLAN_SOURCE_DIR "/tests/scenarios/data/msr_small.json", "--out", "-",
                  "--json", "-"},
                 "--json - and --out - would mix two documents on standard output");
 }
 
 TEST(Cli, BytesByTypeAreWholeNumbers) {
-  const auto info = JsonOf(RunBerth({"graph", "info", "chain(ops=3,bytes=1000000)", "--json", "-"}));
+  const auto info = JsonOf(RunStowplan({"graph", "info", "chain(ops=3,bytes=1000000)", "--json", "-"}));
   ASSERT_FALSE(info["types"].empty());
   for (const auto& [type, use] : info["types"].items())
     EXPECT_TRUE(use["output_bytes"].is_number_integer()) << type;
@@ -485,7 +489,7 @@ TEST(Cli, BytesByTypeAreWholeNumbers) {
 TEST(Cli, NothingIsWrittenForBadInput) {
   const TempFolder folder;
   std::ofstream(folder / "bad.json")
-      << R"({"format": "berth.graph", "version": 1, "name": "g", "ops": [{"name": "a", "type": )";
+      << R"({"format": "stowplan.graph", "version": 1, "name": "g", "ops": [{"name": "a", "type": )";
   ExpectRefused({"graph", "convert", folder / "bad.json", "--out", folder / "out.json"}, "bad.json");
   ExpectRefused({"graph", "import", folder / "bad.json", "--out", folder / "out.json"}, "bad.json");
   ExpectRefused({"simulate", "--graph", folder / "bad.json", "--cluster", kCluster, "--placement",
@@ -501,24 +505,24 @@ TEST(Cli, AFolderThatDoesNotExistIsRefused) {
 
 TEST(Cli, ScenariosAreReadAndOptionsWin) {
   const TempFolder folder;
-  std::ofstream(folder / "s.yaml") << "format: berth.scenario\nversion: 1\nname: small\nworkload: "
+  std::ofstream(folder / "s.yaml") << "format: stowplan.scenario\nversion: 1\nname: small\nworkload: "
                                       "\"diamond(width=3)\"\ncluster: \"k80(gpus=2)\"\n"
                                       "samples: 12\nseeds: [5, 6]\n";
   const auto json =
-      JsonOf(RunBerth({"place", "--agent", "random", "--scenario", folder / "s.yaml", "--json", "-"}));
+      JsonOf(RunStowplan({"place", "--agent", "random", "--scenario", folder / "s.yaml", "--json", "-"}));
   EXPECT_EQ(json["scenario"], "small");
   EXPECT_EQ(json["samples"], 12);
   EXPECT_EQ(json["seed"], 5);
-  const auto other = JsonOf(RunBerth({"place", "--agent", "random", "--scenario", folder / "s.yaml",
-                                      "--samples", "3", "--seed", "9", "--json", "-"}));
+  const auto other = JsonOf(RunStowplan({"place", "--agent", "random", "--scenario", folder / "s.yaml",
+                                         "--samples", "3", "--seed", "9", "--json", "-"}));
   EXPECT_EQ(other["samples"], 3);
   EXPECT_EQ(other["seed"], 9);
 }
 
 TEST(Cli, SpeedHasItsKeysForBothRules) {
   for (const char* rules : {"native", "published"}) {
-    const auto json = JsonOf(RunBerth({"speed", "--graph", "random_dag(ops=50)", "--cluster", kCluster,
-                                       "--placements", "20", "--rules", rules, "--json", "-"}));
+    const auto json = JsonOf(RunStowplan({"speed", "--graph", "random_dag(ops=50)", "--cluster", kCluster,
+                                          "--placements", "20", "--rules", rules, "--json", "-"}));
     for (const char* key : {"ops", "edges", "placements", "threads", "seconds", "ops_per_second"})
       EXPECT_TRUE(json.contains(key)) << key;
     EXPECT_EQ(json["ops"], 50);
@@ -533,14 +537,14 @@ TEST(Cli, SpeedDrawsDifferentPlacements) {
                                          "--json", "-",       "--placements"};
   auto nine = call;
   nine.emplace_back("9");
-  EXPECT_EQ(JsonOf(RunBerth(nine))["placements"], 9);
+  EXPECT_EQ(JsonOf(RunStowplan(nine))["placements"], 9);
   auto ten = call;
   ten.emplace_back("10");
   ExpectRefused(ten, "only 9 different placements");
 }
 
 TEST(Cli, TheExamplesOfThePageOfFormatsFitEachOther) {
-  const std::string page = formats::ReadFile(std::string(BERTH_SOURCE_DIR) + "/docs/formats.md");
+  const std::string page = formats::ReadFile(std::string(STOWPLAN_SOURCE_DIR) + "/docs/formats.md");
   const TempFolder folder;
   for (const auto& [title, file] :
        {std::pair{"\n## Graph\n", "graph.json"}, std::pair{"\n## Cluster\n", "cluster.yaml"},
@@ -550,16 +554,16 @@ TEST(Cli, TheExamplesOfThePageOfFormatsFitEachOther) {
     const std::size_t begin = page.find('\n', fence) + 1;
     formats::WriteFile(folder / file, page.substr(begin, page.find("```", begin) - begin));
   }
-  const auto run = RunBerth({"simulate", "--graph", folder / "graph.json", "--cluster",
-                             folder / "cluster.yaml", "--placement", folder / "placement.json"});
+  const auto run = RunStowplan({"simulate", "--graph", folder / "graph.json", "--cluster",
+                                folder / "cluster.yaml", "--placement", folder / "placement.json"});
   EXPECT_EQ(run.status, 0) << run.err;
 }
 
 TEST(Cli, ReferenceInTheDocsIsWhatTheProgramPrints) {
-  const std::string path = std::string(BERTH_SOURCE_DIR) + "/docs/cli.md";
+  const std::string path = std::string(STOWPLAN_SOURCE_DIR) + "/docs/cli.md";
   EXPECT_EQ(formats::ReadFile(path), PrintCliReference())
-      << "write it anew: build/release/bench/berth help > docs/cli.md";
+      << "write it anew: build/release/bench/stowplan help > docs/cli.md";
 }
 
 }  // namespace
-}  // namespace berth::bench
+}  // namespace stowplan::bench

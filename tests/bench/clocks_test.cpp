@@ -8,7 +8,7 @@
 
 #include "tests/bench/tiny_table.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 using testing::MakeRecord;
@@ -115,4 +115,4 @@ TEST(Clocks, OneSeedDecidesNothing) {
 }
 
 }  // namespace
-}  // namespace berth::bench
+}  // namespace stowplan::bench

@@ -1,4 +1,4 @@
-// berth compare: every agent gets the same budget and seeds, each row can be repeated by the command it names, and what
+// stowplan compare: every agent gets the same budget and seeds, each row can be repeated by the command it names, and what
 // was finished is kept.
 #include <algorithm>
 #include <chrono>
@@ -20,7 +20,7 @@
 #include "tests/bench/program.h"
 #include "tests/temp_folder.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 using ::testing::ElementsAre;
@@ -28,7 +28,7 @@ using testing::ExpectRefused;
 using ::testing::HasSubstr;
 using testing::JsonOf;
 using ::testing::Not;
-using testing::RunBerth;
+using testing::RunStowplan;
 using tests::TempFolder;
 
 const std::vector<std::string> kScenario = {"--graph",     "random_dag(ops=60)", "--cluster",
@@ -44,7 +44,7 @@ std::vector<std::string> Compare(std::vector<std::string> agents, const std::vec
 
 TEST(Compare, AgentsThatSampleRunForEverySeedTheOthersOnce) {
   const auto json =
-      JsonOf(RunBerth(Compare({"heft", "random", "local_search"}, {"--seeds", "2", "--json", "-"})));
+      JsonOf(RunStowplan(Compare({"heft", "random", "local_search"}, {"--seeds", "2", "--json", "-"})));
   std::multiset<std::string> runs;
   for (const auto& run : json["runs"]) {
     const std::string agent = run["agent"];
@@ -56,11 +56,11 @@ TEST(Compare, AgentsThatSampleRunForEverySeedTheOthersOnce) {
                                               "local_search#2"}));
 }
 
-// What `berth place` finds alone is what it finds here, whatever number of searches run beside it.
+// What `stowplan place` finds alone is what it finds here, whatever number of searches run beside it.
 TEST(Compare, ARowIsWhatPlaceFinds) {
   const auto json =
-      JsonOf(RunBerth(Compare({"random", "annealing"}, {"--seeds", "2", "--threads", "3", "--grouper",
-                                                        "neighbour(groups=16)", "--json", "-"})));
+      JsonOf(RunStowplan(Compare({"random", "annealing"}, {"--seeds", "2", "--threads", "3", "--grouper",
+                                                           "neighbour(groups=16)", "--json", "-"})));
   ASSERT_EQ(json["runs"].size(), 4u);
   for (const auto& run : json["runs"]) {
     const std::string agent = run["agent"];
@@ -74,7 +74,7 @@ TEST(Compare, ARowIsWhatPlaceFinds) {
                                      "--json",
                                      "-"};
     call.insert(call.end(), kScenario.begin(), kScenario.end());
-    const auto alone = JsonOf(RunBerth(call));
+    const auto alone = JsonOf(RunStowplan(call));
     for (const char* key :
          {"best_runtime_us", "samples", "samples_to_best", "samples_to_1pct", "lower_bound_us"})
       EXPECT_EQ(run[key], alone[key]) << agent << " " << key;
@@ -86,12 +86,12 @@ TEST(Compare, ARowIsWhatPlaceFinds) {
 }
 
 TEST(Compare, ReportNamesAgentsBoundAndSeeds) {
-  const auto result = RunBerth(Compare({"random", "heft"}, {"--seeds", "2"}));
+  const auto result = RunStowplan(Compare({"random", "heft"}, {"--seeds", "2"}));
   EXPECT_EQ(result.status, 0) << result.err;
   EXPECT_THAT(result.out, HasSubstr("heft(memory=yes)"));
   EXPECT_THAT(result.out, HasSubstr("proven lower bound"));
   EXPECT_THAT(result.out, HasSubstr("With fewer than 3 seeds no difference is decided."));
-  EXPECT_THAT(RunBerth(Compare({"random", "heft"}, {"--seeds", "3"})).out,
+  EXPECT_THAT(RunStowplan(Compare({"random", "heft"}, {"--seeds", "3"})).out,
               Not(HasSubstr("no difference is decided")));
 }
 
@@ -139,20 +139,20 @@ TEST(Compare, LeadsWithTheBestMedianAndTheLuckiestSeed) {
 }
 
 TEST(Compare, ScreensStandBesideSamplesWhereThereAreAny) {
-  const auto result = RunBerth(Compare({"random", "pilot(screen=16,plan=160)"}, {"--seeds", "1"}));
+  const auto result = RunStowplan(Compare({"random", "pilot(screen=16,plan=160)"}, {"--seeds", "1"}));
   EXPECT_EQ(result.status, 0) << result.err;
   EXPECT_THAT(result.out, HasSubstr("samples  screens  to best"));
-  EXPECT_THAT(RunBerth(Compare({"random", "heft"}, {"--seeds", "1"})).out, Not(HasSubstr("screens")));
+  EXPECT_THAT(RunStowplan(Compare({"random", "heft"}, {"--seeds", "1"})).out, Not(HasSubstr("screens")));
   const auto json =
-      JsonOf(RunBerth(Compare({"random", "pilot(screen=16,plan=160)"}, {"--seeds", "1", "--json", "-"})));
+      JsonOf(RunStowplan(Compare({"random", "pilot(screen=16,plan=160)"}, {"--seeds", "1", "--json", "-"})));
   EXPECT_FALSE(json["runs"][0].contains("screens"));
   EXPECT_GT(json["runs"][1]["screens"], 160);
 }
 
 TEST(Compare, TablesFitEightyColumns) {
-  const auto result = RunBerth(Compare({"random", "local_search", "annealing(hot=0.125,cold=0.0625)",
-                                        "annealing(hot=0.25,cold=0.03125,start=trivial)"},
-                                       {"--seeds", "3"}));
+  const auto result = RunStowplan(Compare({"random", "local_search", "annealing(hot=0.125,cold=0.0625)",
+                                           "annealing(hot=0.25,cold=0.03125,start=trivial)"},
+                                          {"--seeds", "3"}));
   EXPECT_EQ(result.status, 0) << result.err;
   std::istringstream lines(result.out.substr(result.out.find("Best placement found")));
   int settings = 0;
@@ -170,7 +170,7 @@ TEST(Compare, AgentsOfOneNameAreToldApartByWhatDiffers) {
 
 TEST(Compare, WritesAPageThatFetchesNothing) {
   const TempFolder folder;
-  ASSERT_EQ(RunBerth(Compare({"random", "heft"}, {"--out", folder / "out"})).status, 0);
+  ASSERT_EQ(RunStowplan(Compare({"random", "heft"}, {"--out", folder / "out"})).status, 0);
   const std::string page = formats::ReadFile(folder / "out/comparison.html");
   EXPECT_THAT(page, HasSubstr("<figure data-kind=\"curves\""));
   EXPECT_THAT(page, HasSubstr("Best so far"));
@@ -181,10 +181,10 @@ TEST(Compare, WritesAPageThatFetchesNothing) {
 
 TEST(Compare, ResumeKeepsFinishedSearches) {
   const TempFolder folder;
-  ASSERT_EQ(RunBerth(Compare({"random", "heft"}, {"--seeds", "2", "--out", folder / "out"})).status, 0);
+  ASSERT_EQ(RunStowplan(Compare({"random", "heft"}, {"--seeds", "2", "--out", folder / "out"})).status, 0);
   const auto rows = [&] { return ParseRows(formats::ReadFile(folder / "out/rows.csv"), "rows.csv"); };
   const auto first = rows();
-  const auto resumed = RunBerth(
+  const auto resumed = RunStowplan(
       Compare({"random", "heft", "annealing"}, {"--seeds", "2", "--resume", "--out", folder / "out"}));
   ASSERT_EQ(resumed.status, 0) << resumed.err;
   const auto second = rows();
@@ -220,12 +220,12 @@ TEST(Compare, InterruptedSearchesGoOn) {
   EXPECT_EQ(running.StopAndWait(SIGINT), kInterruptedStatus);
   ASSERT_EQ(kept(), 1u);
   EXPECT_FALSE(std::filesystem::exists(folder / "out/comparison.html"));
-  EXPECT_EQ(RunBerth(call("40", "--resume")).status, 0);
+  EXPECT_EQ(RunStowplan(call("40", "--resume")).status, 0);
 }
 
 TEST(Compare, LeavesTheResultsOfOthersAlone) {
   const TempFolder folder;
-  ASSERT_EQ(RunBerth(Compare({"random", "heft"}, {"--out", folder / "out"})).status, 0);
+  ASSERT_EQ(RunStowplan(Compare({"random", "heft"}, {"--out", folder / "out"})).status, 0);
   const std::string page = formats::ReadFile(folder / "out/comparison.html");
   ExpectRefused(Compare({"random", "annealing"}, {"--out", folder / "out"}),
                 "holds results of something else");
@@ -233,7 +233,7 @@ TEST(Compare, LeavesTheResultsOfOthersAlone) {
                  "--resume", "--out", folder / "out"},
                 "scenario is random_dag(ops=60) on k80(gpus=2) there");
   EXPECT_EQ(formats::ReadFile(folder / "out/comparison.html"), page);
-  EXPECT_EQ(RunBerth(Compare({"random", "annealing"}, {"--force", "--out", folder / "out"})).status, 0);
+  EXPECT_EQ(RunStowplan(Compare({"random", "annealing"}, {"--force", "--out", folder / "out"})).status, 0);
   EXPECT_NE(formats::ReadFile(folder / "out/comparison.html"), page);
 }
 
@@ -260,8 +260,8 @@ TEST(Compare, RefusesWhatMakesNoComparison) {
   ExpectRefused(Compare({"random", "heft"}, {"--seeds", "0"}),
                 "--seeds: \"0\" is not a whole number from 1 to 10,000.");
   ExpectRefused(Compare({"random", "heft"}, {"--resume"}), "--out is wanted too");
-  ExpectRefused({"compare", "--agents", "random", "heft"}, "berth compare: give what to place");
+  ExpectRefused({"compare", "--agents", "random", "heft"}, "stowplan compare: give what to place");
 }
 
 }  // namespace
-}  // namespace berth::bench
+}  // namespace stowplan::bench

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 TEST(Console, TimesKeepFourDigitsAndTheUnitThatFits) {
@@ -81,4 +81,4 @@ TEST(Shortened, KeepsBeginningAndEndInCodePoints) {
 }
 
 }  // namespace
-}  // namespace berth::bench
+}  // namespace stowplan::bench

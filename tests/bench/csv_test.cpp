@@ -5,7 +5,7 @@
 
 #include "sim/error.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 TEST(Csv, QuotesOnlyWhatNeedsIt) {
@@ -42,4 +42,4 @@ RC_GTEST_PROP(Csv, ReadsBackWhatItPrints, (const std::vector<std::string>& field
 }
 
 }  // namespace
-}  // namespace berth::bench
+}  // namespace stowplan::bench

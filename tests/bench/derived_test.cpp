@@ -11,7 +11,7 @@
 #include "sim/error.h"
 #include "tests/bench/tiny_table.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 using testing::TinyRecords;
@@ -303,4 +303,4 @@ TEST_F(Robustness, RefusesRowsThatAreNone) {
 }
 
 }  // namespace
-}  // namespace berth::bench
+}  // namespace stowplan::bench

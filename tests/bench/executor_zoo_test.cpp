@@ -12,7 +12,7 @@
 #include "scenarios/scenarios.h"
 #include "sim/formats/formats.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 using ::testing::SizeIs;
@@ -27,7 +27,7 @@ class ZooRunsTest : public ::testing::TestWithParam<Reduced> {};
 TEST_P(ZooRunsTest, OverTwoDevicesWithFiniteNumbers) {
   const sim::OpGraph graph = scenarios::LoadGraph(GetParam().workload);
   const sim::Cluster cluster = formats::ParseCluster(
-      "{format: berth.cluster, version: 1, name: two, devices: [{name: cpu0, kind: cpu, memory: 8GiB},"
+      "{format: stowplan.cluster, version: 1, name: two, devices: [{name: cpu0, kind: cpu, memory: 8GiB},"
       " {name: cpu1, kind: cpu, memory: 8GiB}], links: [{name: bus, ends: [cpu0, cpu1], bandwidth: 1GB/s}]}",
       "two", cost_models::BuiltinCatalogue());
   const std::vector<int> cores = profiler::AvailableCores();
@@ -88,4 +88,4 @@ INSTANTIATE_TEST_SUITE_P(
     });
 
 }  // namespace
-}  // namespace berth::bench
+}  // namespace stowplan::bench

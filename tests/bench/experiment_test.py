@@ -55,10 +55,10 @@ class ExperimentTest(unittest.TestCase):
             self.assertIn(f"{plan}: ", said.getvalue())
 
     def test_a_program_that_fails(self):
-        made = self.call(self.plan, self.out, "--berth", sys.executable)
-        made.berth("-c", "pass")
+        made = self.call(self.plan, self.out, "--stowplan", sys.executable)
+        made.stowplan("-c", "pass")
         with self.assertRaises(SystemExit) as ended:
-            made.berth("-c", "import sys; sys.exit('not so')")
+            made.stowplan("-c", "import sys; sys.exit('not so')")
         self.assertRegex(str(ended.exception.code), "(?s)script.py: .*: status 1\nnot so")
 
 

@@ -1,4 +1,4 @@
-// berth explain, and the pages of simulate and place, as a user calls them.
+// stowplan explain, and the pages of simulate and place, as a user calls them.
 #include <algorithm>
 #include <filesystem>
 #include <sstream>
@@ -10,13 +10,13 @@
 #include "tests/bench/program.h"
 #include "tests/temp_folder.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 using testing::ExpectRefused;
 using ::testing::HasSubstr;
 using testing::JsonOf;
-using testing::RunBerth;
+using testing::RunStowplan;
 using tests::TempFolder;
 
 std::vector<std::string> Explain(const std::vector<std::string>& more) {
@@ -27,7 +27,7 @@ std::vector<std::string> Explain(const std::vector<std::string>& more) {
 }
 
 TEST(ExplainCli, WhatIfsAreSortedAndPartsAddUp) {
-  const auto json = JsonOf(RunBerth(Explain({"--json", "-"})));
+  const auto json = JsonOf(RunStowplan(Explain({"--json", "-"})));
   const double runtime = json["runtime_us"];
   double sum =
       json["critical_path"]["dispatch_us"].get<double>() + json["critical_path"]["waiting_us"].get<double>();
@@ -48,7 +48,7 @@ TEST(ExplainCli, AnAnswerIsWhatTheChangedClusterGives) {
   const TempFolder folder;
   const auto cluster = [](const char* bandwidth) {
     return std::string(
-               "format: berth.cluster\nversion: 1\nname: pair\ndevices:\n"
+               "format: stowplan.cluster\nversion: 1\nname: pair\ndevices:\n"
                "  - {name: gpu0, kind: k80, memory: 10GiB}\n  - {name: gpu1, kind: k80, memory: 10GiB}\n"
                "links:\n  - {name: wire, ends: [gpu0, gpu1], latency: 5us, bandwidth: ") +
            bandwidth + "}\n";
@@ -61,7 +61,7 @@ TEST(ExplainCli, AnAnswerIsWhatTheChangedClusterGives) {
     std::vector<std::string> words = {verb, "--cluster", file};
     words.insert(words.end(), graph.begin(), graph.end());
     words.insert(words.end(), more.begin(), more.end());
-    return JsonOf(RunBerth(words));
+    return JsonOf(RunStowplan(words));
   };
   const auto answers = call("explain", folder / "slow.yaml", {"--faster", "3", "--links", "wire"})["what_if"];
   const auto wire =
@@ -71,7 +71,8 @@ TEST(ExplainCli, AnAnswerIsWhatTheChangedClusterGives) {
 }
 
 TEST(ExplainCli, OnlyWhatWasAskedForIsMadeFaster) {
-  const auto json = JsonOf(RunBerth(Explain({"--devices", "gpu1", "--links", "pcie-gpu0", "--json", "-"})));
+  const auto json =
+      JsonOf(RunStowplan(Explain({"--devices", "gpu1", "--links", "pcie-gpu0", "--json", "-"})));
   std::vector<std::string> names;
   for (const auto& what_if : json["what_if"]) {
     if (!what_if["name"].is_null()) names.push_back(what_if["name"]);
@@ -81,7 +82,7 @@ TEST(ExplainCli, OnlyWhatWasAskedForIsMadeFaster) {
 }
 
 TEST(ExplainCli, TextFitsEightyColumns) {
-  const auto result = RunBerth(Explain({}));
+  const auto result = RunStowplan(Explain({}));
   EXPECT_THAT(result.out, HasSubstr("persistent"))
       << "weights with the optimizer's state, as the JSON has them";
   EXPECT_EQ(result.status, 0) << result.err;
@@ -100,19 +101,20 @@ TEST(ExplainCli, WrongCallsGetOneSentence) {
   ExpectRefused(Explain({"--json", "-", "--html", "-"}), "would mix two documents");
   ExpectRefused(Explain({"--html", "/proc/no/such/folder/page.html"}), "/proc/no/such/folder");
   ExpectRefused({"explain", "--graph", "chain", "--cluster", "k80", "--placement", "local_search"},
-                "berth place");
+                "stowplan place");
 }
 
 TEST(ExplainCli, SimulateAndPlaceWriteThePage) {
   const TempFolder folder;
-  ASSERT_EQ(RunBerth({"simulate", "--graph", "diamond(width=6)", "--cluster", "k80(gpus=2)", "--placement",
-                      "expert", "--html", folder / "simulated.html"})
+  ASSERT_EQ(RunStowplan({"simulate", "--graph", "diamond(width=6)", "--cluster", "k80(gpus=2)", "--placement",
+                         "expert", "--html", folder / "simulated.html"})
                 .status,
             0);
-  ASSERT_EQ(RunBerth({"place", "--agent", "random", "--graph", "diamond(width=6)", "--cluster", "k80(gpus=2)",
-                      "--samples", "20", "--html", folder / "placed.html", "--out", folder / "run"})
-                .status,
-            0);
+  ASSERT_EQ(
+      RunStowplan({"place", "--agent", "random", "--graph", "diamond(width=6)", "--cluster", "k80(gpus=2)",
+                   "--samples", "20", "--html", folder / "placed.html", "--out", folder / "run"})
+          .status,
+      0);
   EXPECT_THAT(formats::ReadFile(folder / "simulated.html"), HasSubstr("data-view=\"timeline\""));
   const std::string placed = formats::ReadFile(folder / "placed.html");
   EXPECT_THAT(placed, HasSubstr("Found by random"));
@@ -120,4 +122,4 @@ TEST(ExplainCli, SimulateAndPlaceWriteThePage) {
 }
 
 }  // namespace
-}  // namespace berth::bench
+}  // namespace stowplan::bench

@@ -1,4 +1,4 @@
-// berth export: from a run to another program's file and back, to the same picosecond; and what it refuses.
+// stowplan export: from a run to another program's file and back, to the same picosecond; and what it refuses.
 #include <filesystem>
 
 #include <gmock/gmock.h>
@@ -9,14 +9,14 @@
 #include "tests/bench/program.h"
 #include "tests/temp_folder.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 using testing::ExpectRefused;
 using ::testing::HasSubstr;
 using testing::JsonOf;
 using testing::ProgramResult;
-using testing::RunBerth;
+using testing::RunStowplan;
 using tests::TempFolder;
 
 const std::string kGraph =
@@ -29,8 +29,8 @@ class ExportedRun : public ::testing::Test {
     folder_ = new TempFolder;
     // Memory that no GPU alone has enough of, so that both take modules.
     const ProgramResult placed =
-        RunBerth({"place", kGraph, "--cluster", kCluster, "--memory", "gpu=525MiB", "--devices", "gpu",
-                  "--grouper", "module", "--samples", "60", "--out", *folder_ / "run"});
+        RunStowplan({"place", kGraph, "--cluster", kCluster, "--memory", "gpu=525MiB", "--devices", "gpu",
+                     "--grouper", "module", "--samples", "60", "--out", *folder_ / "run"});
     ASSERT_EQ(placed.status, 0) << placed.err;
   }
   static void TearDownTestSuite() {
@@ -43,12 +43,12 @@ TempFolder* ExportedRun::folder_ = nullptr;
 
 TEST_F(ExportedRun, DeviceMapSimulatesToTheSamePicosecond) {
   const std::string map = *folder_ / "maps/device_map.json";
-  ASSERT_EQ(RunBerth({"export", *folder_ / "run", "--to", "device-map", "--out", map}).status, 0);
+  ASSERT_EQ(RunStowplan({"export", *folder_ / "run", "--to", "device-map", "--out", map}).status, 0);
   EXPECT_THAT(formats::ReadFile(map), HasSubstr("\": 1"));
   EXPECT_THAT(formats::ReadFile(map), HasSubstr("\": 0"));
   const auto simulated = [&](const std::string& placement) {
-    return RunBerth({"simulate", "--graph", kGraph, "--cluster", kCluster, "--memory", "gpu=525MiB",
-                     "--placement", placement, "--json", "-", "--ops"})
+    return RunStowplan({"simulate", "--graph", kGraph, "--cluster", kCluster, "--memory", "gpu=525MiB",
+                        "--placement", placement, "--json", "-", "--ops"})
         .out;
   };
   const std::string once = simulated(*folder_ / "run/placement.json");
@@ -58,7 +58,7 @@ TEST_F(ExportedRun, DeviceMapSimulatesToTheSamePicosecond) {
 
 TEST_F(ExportedRun, EveryExporterPrintsOrRefuses) {
   for (const scenarios::ExporterRow& row : scenarios::Exporters()) {
-    const ProgramResult told = RunBerth({"export", *folder_ / "run", "--to", row.name});
+    const ProgramResult told = RunStowplan({"export", *folder_ / "run", "--to", row.name});
     if (told.status == 0) {
       EXPECT_FALSE(told.out.empty()) << row.name;
     } else {
@@ -68,8 +68,8 @@ TEST_F(ExportedRun, EveryExporterPrintsOrRefuses) {
     }
   }
   // A training step on two GPUs is none of theirs; the others take it.
-  EXPECT_EQ(RunBerth({"export", *folder_ / "run", "--to", "llama.cpp"}).status, 2);
-  EXPECT_EQ(RunBerth({"export", *folder_ / "run", "--to", "graphml"}).status, 0);
+  EXPECT_EQ(RunStowplan({"export", *folder_ / "run", "--to", "llama.cpp"}).status, 2);
+  EXPECT_EQ(RunStowplan({"export", *folder_ / "run", "--to", "graphml"}).status, 0);
 }
 
 // A graph file by a relative path: found again from elsewhere, and not taken for what it was once it has changed.
@@ -78,16 +78,16 @@ TEST(Export, KnowsTheGraphThatWasPlaced) {
   const auto in = [](const TempFolder& where, const std::string& command) {
     return testing::RunShell("cd " + where.path() + " && " + command);
   };
-  ASSERT_EQ(
-      in(folder, "BERTH graph convert 'chain(ops=3)' --out net.json && BERTH place net.json --cluster '" +
-                     kCluster + "' --devices gpu --samples 5 --out run")
-          .status,
-      0);
-  const std::string take = "BERTH export " + (folder / "run") + " --to dot";
+  ASSERT_EQ(in(folder,
+               "STOWPLAN graph convert 'chain(ops=3)' --out net.json && STOWPLAN place net.json --cluster '" +
+                   kCluster + "' --devices gpu --samples 5 --out run")
+                .status,
+            0);
+  const std::string take = "STOWPLAN export " + (folder / "run") + " --to dot";
   const ProgramResult here = in(folder, take), there = in(elsewhere, take);
   EXPECT_EQ(there.status, 0) << there.err;
   EXPECT_EQ(there.out, here.out);
-  ASSERT_EQ(in(folder, "BERTH graph convert 'chain(ops=3,us=7)' --out net.json").status, 0);
+  ASSERT_EQ(in(folder, "STOWPLAN graph convert 'chain(ops=3,us=7)' --out net.json").status, 0);
   for (const TempFolder* where : {&folder, &elsewhere}) {
     const ProgramResult changed = in(*where, take);
     EXPECT_EQ(changed.status, 2);
@@ -110,7 +110,7 @@ TEST(Export, RefusesWhatItCannotRead) {
                 "did you mean expert?");
   ExpectRefused({"export", folder.path(), "--to", "dot"}, "run.json");
   formats::WriteFile(folder / "run.json", R"({"agent": "expert", "source": {"graph": 3}})");
-  ExpectRefused({"export", folder.path(), "--to", "dot"}, "source is not what berth place writes there");
+  ExpectRefused({"export", folder.path(), "--to", "dot"}, "source is not what stowplan place writes there");
   for (const std::string key : {"graph", "cluster", "cost_model"}) {
     nlohmann::json source = {{"graph", kGraph}, {"cluster", kCluster}};
     source[key] = "/dev/zero";
@@ -127,8 +127,8 @@ TEST(Export, RefusesWhatItCannotRead) {
   ExpectRefused({"export", folder.path(), "--to", "dot"}, "does not say what the run is of");
   formats::WriteFile(folder / "run.json", R"({"agent": "expert"})");
   ExpectRefused({"export", folder.path(), "--to", "dot"}, "does not say what the run is of");
-  ASSERT_EQ(RunBerth({"place", kGraph, "--cluster", kCluster, "--memory", "gpu=501MiB", "--devices", "gpu",
-                      "--samples", "2", "--out", folder / "none"})
+  ASSERT_EQ(RunStowplan({"place", kGraph, "--cluster", kCluster, "--memory", "gpu=501MiB", "--devices", "gpu",
+                         "--samples", "2", "--out", folder / "none"})
                 .status,
             0);
   ExpectRefused({"export", folder / "none", "--to", "dot"}, "the run found no placement that fits");
@@ -138,4 +138,4 @@ TEST(Export, RefusesWhatItCannotRead) {
 }
 
 }  // namespace
-}  // namespace berth::bench
+}  // namespace stowplan::bench

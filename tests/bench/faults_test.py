@@ -35,15 +35,15 @@ def on_a_full_disk(arguments, folder, kilobytes):
 
 class Faults(unittest.TestCase):
     def setUp(self):
-        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="berth_faults_"))
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="stowplan_faults_"))
         self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
 
     def refused(self, done, sentence):
         self.assertIn(done.returncode, (1, 2), done.stderr)
-        lines = [line for line in done.stderr.splitlines() if line.startswith("berth: ")]
+        lines = [line for line in done.stderr.splitlines() if line.startswith("stowplan: ")]
         self.assertEqual(len(lines), 1, done.stderr)
         self.assertIn(sentence, lines[0])
-        self.assertNotIn("berth is wrong", done.stderr)
+        self.assertNotIn("stowplan is wrong", done.stderr)
 
     def outcome(self, folder):
         return json.loads((self.folder / folder / "outcome.json").read_text())
@@ -78,7 +78,7 @@ class Faults(unittest.TestCase):
             ended = call([*PLACE, "--out", f"run{most}"], self.folder,
                          before=lambda most=most: resource.setrlimit(resource.RLIMIT_NOFILE, (most, most)))
             self.assertGreaterEqual(ended.returncode, 0, f"{most}: {ended.stderr}")
-            self.assertNotIn("berth is wrong", ended.stderr)
+            self.assertNotIn("stowplan is wrong", ended.stderr)
             if ended.returncode == 0:
                 done += 1
         self.assertGreater(done, 0)

@@ -5,7 +5,7 @@
 
 #include <gmock/gmock.h>
 
-namespace berth::bench::testing {
+namespace stowplan::bench::testing {
 
 inline void ExpectFetchesNothing(const std::string& page) {
   using ::testing::HasSubstr;
@@ -14,4 +14,4 @@ inline void ExpectFetchesNothing(const std::string& page) {
     EXPECT_THAT(page, Not(HasSubstr(fetched)));
 }
 
-}  // namespace berth::bench::testing
+}  // namespace stowplan::bench::testing

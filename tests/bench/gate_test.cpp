@@ -15,7 +15,7 @@
 #include "sim/formats/formats.h"
 #include "tests/temp_folder.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 const GateCase& CaseOf(const std::string& key) {
@@ -311,4 +311,4 @@ TEST(Gate, WhoWasNotRunHasNoVerdict) {
 }
 
 }  // namespace
-}  // namespace berth::bench
+}  // namespace stowplan::bench

@@ -1,4 +1,4 @@
-// Texts held against tests/bench/golden. `BERTH_UPDATE_GOLDEN=1 test_bench` writes them anew.
+// Texts held against tests/bench/golden. `STOWPLAN_UPDATE_GOLDEN=1 test_bench` writes them anew.
 #pragma once
 
 #include <cstdlib>
@@ -9,16 +9,16 @@
 
 #include "sim/formats/formats.h"
 
-namespace berth::bench::testing {
+namespace stowplan::bench::testing {
 
 inline void ExpectGolden(const std::string& name, const std::string& text) {
-  const std::string path = std::string(BERTH_SOURCE_DIR) + "/tests/bench/golden/" + name;
-  if (std::getenv("BERTH_UPDATE_GOLDEN") != nullptr) formats::WriteFile(path, text);
-  ASSERT_TRUE(std::filesystem::exists(path)) << path << " is missing; BERTH_UPDATE_GOLDEN=1 writes it";
+  const std::string path = std::string(STOWPLAN_SOURCE_DIR) + "/tests/bench/golden/" + name;
+  if (std::getenv("STOWPLAN_UPDATE_GOLDEN") != nullptr) formats::WriteFile(path, text);
+  ASSERT_TRUE(std::filesystem::exists(path)) << path << " is missing; STOWPLAN_UPDATE_GOLDEN=1 writes it";
   if (formats::ReadFile(path) == text) return;
-  const std::string fresh = std::string(BERTH_BINARY_DIR) + "/" + name + ".new";
+  const std::string fresh = std::string(STOWPLAN_BINARY_DIR) + "/" + name + ".new";
   formats::WriteFile(fresh, text);
   FAIL() << path << " differs from\n" << fresh;
 }
 
-}  // namespace berth::bench::testing
+}  // namespace stowplan::bench::testing

@@ -42,9 +42,9 @@ class HostVariablesTest(unittest.TestCase):
         self.assertEqual(host_variables.host_ops(GRAPH), {"w", "b", "dw", "update/w", "update/b"})
 
     def test_moved(self):
-        before = {"format": "berth.placement", "graph": "g", "placement": {"w": "gpu0", "y": "gpu1"}}
+        before = {"format": "stowplan.placement", "graph": "g", "placement": {"w": "gpu0", "y": "gpu1"}}
         after = host_variables.moved(before, {"w"}, "cpu0")
-        self.assertEqual(after, {"format": "berth.placement", "graph": "g", "placement": {"w": "cpu0", "y": "gpu1"}})
+        self.assertEqual(after, {"format": "stowplan.placement", "graph": "g", "placement": {"w": "cpu0", "y": "gpu1"}})
         self.assertEqual(before["placement"]["w"], "gpu0")
 
     def test_line(self):

@@ -12,17 +12,18 @@
 #include "sim/formats/formats.h"
 #include "tests/bench/readers.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 std::string SampleOf(const char* file) {
-  return formats::ReadFile(std::string(BERTH_SOURCE_DIR "/tests/scenarios/data/") + file);
+  return formats::ReadFile(std::string(STOWPLAN_SOURCE_DIR "/tests/scenarios/data/") + file);
 }
 
 void TolerateGraph(const std::function<sim::OpGraph()>& import) {
   std::string printed;
   Tolerate([&] { printed = formats::PrintGraph(import()); });
-  if (!printed.empty()) BERTH_CHECK_EQ(formats::PrintGraph(formats::ParseGraph(printed, "printed")), printed);
+  if (!printed.empty())
+    STOWPLAN_CHECK_EQ(formats::PrintGraph(formats::ParseGraph(printed, "printed")), printed);
 }
 
 std::string MsrGraph() {
@@ -85,7 +86,7 @@ std::string TwoNodes() {
 
 sim::OpGraph OpsOfTwoNodes() {
   return formats::ParseGraph(
-      R"({"format": "berth.graph", "version": 1, "name": "two", "ops": [
+      R"({"format": "stowplan.graph", "version": 1, "name": "two", "ops": [
            {"name": "x", "type": "Placeholder", "outputs": [{"bytes": 1024}]},
            {"name": "w", "type": "Variable", "persistent_bytes": 4096, "outputs": [{"bytes": 4096}]},
            {"name": "mul", "type": "MatMul", "inputs": ["x", "w"], "outputs": [{"bytes": 1024}]},
@@ -106,7 +107,7 @@ void ReadNodeMemory(std::string_view bytes) {
   TolerateGraph([&] {
     const auto nodes = scenarios::ParseNodeMemory(bytes, "input");
     const std::string printed = scenarios::PrintNodeMemory(nodes);
-    BERTH_CHECK_EQ(scenarios::PrintNodeMemory(scenarios::ParseNodeMemory(printed, "printed")), printed);
+    STOWPLAN_CHECK_EQ(scenarios::PrintNodeMemory(scenarios::ParseNodeMemory(printed, "printed")), printed);
     sim::OpGraph graph = OpsOfTwoNodes();
     scenarios::TakeNodeMemory(graph, TwoNodes(), nodes, "input");
     return graph;
@@ -127,4 +128,4 @@ std::span<const FileReader> ImportReaders() {
   return kReaders;
 }
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

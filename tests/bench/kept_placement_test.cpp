@@ -7,7 +7,7 @@
 #include "bench/loaded_problem.h"
 #include "sim/error.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 struct Chain {
@@ -54,4 +54,4 @@ TEST(KeptPlacement, OneDeviceIsOneRun) {
 }
 
 }  // namespace
-}  // namespace berth::bench
+}  // namespace stowplan::bench

@@ -53,8 +53,8 @@ CALLS = [*COMMANDS.items(), *[(packed, words) for packed in ("zstd", "gzip") for
 NOT_BY_A_COMMAND = {"report"}
 # Where the program looks for what is read from no path that one gives, or is told by its name.
 PLACES = {"gate": "from/gate/rows.csv", "validation": "recordings/input.json.zst", "measured": "input.csv"}
-DEVICE = "{format: berth.cluster, version: 1, name: c, devices: [{name: d, kind: cpu, memory: %s}]}"
-WORKLOAD = "{format: berth.scenario, version: 1, cluster: k80(gpus=2), workload: %s}"
+DEVICE = "{format: stowplan.cluster, version: 1, name: c, devices: [{name: d, kind: cpu, memory: %s}]}"
+WORKLOAD = "{format: stowplan.scenario, version: 1, cluster: k80(gpus=2), workload: %s}"
 
 
 def in_quotes(content):

@@ -13,7 +13,7 @@
 #include "sim/error.h"
 #include "tests/bench/tiny_table.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 using ::testing::HasSubstr;
@@ -286,4 +286,4 @@ TEST(Learned, TheGatesRowsSayWhoMissed) {
 }
 
 }  // namespace
-}  // namespace berth::bench
+}  // namespace stowplan::bench

@@ -5,7 +5,7 @@
 #include "bench/tables/rendered_table.h"
 #include "tests/bench/tiny_table.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 using ::testing::HasSubstr;
@@ -114,4 +114,4 @@ TEST(MeansOver, UnequalSamplesAreNotCompared) {
 }
 
 }  // namespace
-}  // namespace berth::bench
+}  // namespace stowplan::bench

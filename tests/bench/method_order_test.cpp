@@ -6,7 +6,7 @@
 
 #include "tests/bench/tiny_table.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 using ::testing::HasSubstr;
@@ -93,4 +93,4 @@ TEST(MethodOrder, FewerThanThreeMethodsAndRowsThatThePaperDoesNotOrderSayNothing
 }
 
 }  // namespace
-}  // namespace berth::bench
+}  // namespace stowplan::bench

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""berth under mpirun: several ranks find what one finds, only the first speaks, and a rank that dies ends the run.
+"""stowplan under mpirun: several ranks find what one finds, only the first speaks, and a rank that dies ends the run.
 
     mpi_test.py PROGRAM       exit status 77 where there is no mpirun or the build lacks what is tested
 """
@@ -26,7 +26,7 @@ ENVIRONMENT = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROO
                    ASAN_OPTIONS=os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0")
 
 
-def berth(ranks, *arguments):
+def stowplan(ranks, *arguments):
     command = [PROGRAM, *arguments]
     if ranks > 0:
         command = ["mpirun", "-n", str(ranks), *command]
@@ -34,13 +34,13 @@ def berth(ranks, *arguments):
 
 
 def place(ranks, agent, *more):
-    result = berth(ranks, "place", "--agent", agent, *SCENARIO, "--json", "-", *more)
+    result = stowplan(ranks, "place", "--agent", agent, *SCENARIO, "--json", "-", *more)
     assert result.returncode == 0, result.stderr
     return json.loads(result.stdout)
 
 
 def has_learners():
-    result = berth(0, "place", "--agent", "placeto", *SCENARIO, "--samples", "1", "--json", "-")
+    result = stowplan(0, "place", "--agent", "placeto", *SCENARIO, "--samples", "1", "--json", "-")
     return result.returncode == 0
 
 
@@ -57,7 +57,7 @@ class Mpi(unittest.TestCase):
 
     def test_ranks_share_the_cells_of_a_table(self):
         def rows(ranks, folder):
-            result = berth(ranks, "table", "hierarchical", "--cells", "inception_v3/*_gpu,inception_v3/random_block",
+            result = stowplan(ranks, "table", "hierarchical", "--cells", "inception_v3/*_gpu,inception_v3/random_block",
                            "--samples", "100", "--seeds", "3", "--threads", "1", "--out", folder, "--store",
                            os.path.join(folder, "cells.db"))
             self.assertEqual(result.returncode, 0, result.stderr)
@@ -68,13 +68,13 @@ class Mpi(unittest.TestCase):
             self.assertEqual(rows(2, shared), rows(0, alone))
 
     def test_other_verbs_run_once(self):
-        result = berth(2, "simulate", "--graph", "chain", "--cluster", "k80(gpus=2)", "--placement", "single_gpu",
+        result = stowplan(2, "simulate", "--graph", "chain", "--cluster", "k80(gpus=2)", "--placement", "single_gpu",
                        "--json", "-")
         self.assertEqual(result.returncode, 0, result.stderr)
-        self.assertEqual(json.loads(result.stdout)["format"], "berth.outcome")
+        self.assertEqual(json.loads(result.stdout)["format"], "stowplan.outcome")
 
     def test_bad_input_gets_one_sentence(self):
-        result = berth(2, "place", "--agent", "psychic", *SCENARIO)
+        result = stowplan(2, "place", "--agent", "psychic", *SCENARIO)
         self.assertEqual(result.stderr.count("agent 'psychic' is not known"), 1, result.stderr)
         self.assertEqual(result.stdout, "")
         self.assertNotEqual(result.returncode, 0)
@@ -137,7 +137,7 @@ class Mpi(unittest.TestCase):
             # Long enough that a rank dies before the end: five times as many where the build is a fast one.
             for samples, whole in (("300", short), ("1500", long)):
                 started = time.monotonic()
-                result = berth(0, *call(whole, samples))
+                result = stowplan(0, *call(whole, samples))
                 self.assertEqual(result.returncode, 0, result.stderr)
                 if time.monotonic() - started > 5:
                     break
@@ -151,7 +151,7 @@ class Mpi(unittest.TestCase):
             self.assertIn("rank", said)
             self.assertGreaterEqual(cells(killed), kept)
             self.assertLess(cells(killed), len(rows(whole)), "it was done before a rank died")
-            result = berth(0, *call(killed, samples))
+            result = stowplan(0, *call(killed, samples))
             self.assertEqual(result.returncode, 0, result.stderr)
             self.assertEqual(rows(killed), rows(whole))
 
@@ -196,7 +196,7 @@ if __name__ == "__main__":
     if shutil.which("mpirun") is None:
         print("there is no mpirun here")
         sys.exit(77)
-    trial = berth(2, "place", "--agent", "random", *SCENARIO, "--samples", "4", "--json", "-")
+    trial = stowplan(2, "place", "--agent", "random", *SCENARIO, "--samples", "4", "--json", "-")
     if "this build lacks MPI" in trial.stderr:
         print(trial.stderr)
         sys.exit(77)

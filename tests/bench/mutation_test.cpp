@@ -7,7 +7,7 @@
 
 #include "tests/bench/readers.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 
 static void PrintTo(const FileReader& reader, std::ostream* out) {
   *out << reader.name;
@@ -59,4 +59,4 @@ INSTANTIATE_TEST_SUITE_P(Imports, Mutations,
                          ::testing::ValuesIn(ImportReaders().begin(), ImportReaders().end()), NameOf);
 
 }  // namespace
-}  // namespace berth::bench
+}  // namespace stowplan::bench

@@ -6,7 +6,7 @@
 #include "agents/agent.h"
 #include "sim/error.h"
 
-namespace berth::bench::testing {
+namespace stowplan::bench::testing {
 
 class NeedsLearners : public ::testing::Test {
  protected:
@@ -19,4 +19,4 @@ class NeedsLearners : public ::testing::Test {
   }
 };
 
-}  // namespace berth::bench::testing
+}  // namespace stowplan::bench::testing

@@ -13,7 +13,7 @@
 #include "tests/bench/program.h"
 #include "tests/temp_folder.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 using ::testing::HasSubstr;
@@ -28,7 +28,7 @@ TEST(OwnTable, AUsersTableRunsAndIsRenderedAsOurs) {
     std::vector<std::string> words = {"table",     kExample, "--seeds", "1",
                                       "--samples", "3",      "--out",   folder / "out"};
     words.insert(words.end(), more.begin(), more.end());
-    return testing::RunBerth(words, folder.path());
+    return testing::RunStowplan(words, folder.path());
   };
   const auto run = call({"--cells", "transformer_xl_layers_2/*"});
   EXPECT_EQ(run.status, 0) << run.err;
@@ -37,14 +37,15 @@ TEST(OwnTable, AUsersTableRunsAndIsRenderedAsOurs) {
   const std::string page = formats::ReadFile(folder / "out/table.md");
   EXPECT_THAT(page, HasSubstr("A transformer and Inception-V3 on two GPUs"));
   const std::string rows = formats::ReadFile(folder / "out/rows.csv");
-  EXPECT_THAT(rows, HasSubstr("berth table " + kExample + " --cells native:transformer_xl_layers_2/random"));
+  EXPECT_THAT(rows,
+              HasSubstr("stowplan table " + kExample + " --cells native:transformer_xl_layers_2/random"));
   // A table of the same name with other cells loses none of them.
   formats::WriteFile(
       folder / "other.yaml",
-      "format: berth.experiment\nversion: 1\nname: two-workloads\ncluster: k40\ncolumns: [heft]\n"
+      "format: stowplan.experiment\nversion: 1\nname: two-workloads\ncluster: k40\ncolumns: [heft]\n"
       "rows: [{workload: chain}]\n");
-  const auto other =
-      testing::RunBerth({"table", folder / "other.yaml", "--out", folder / "out", "--export"}, folder.path());
+  const auto other = testing::RunStowplan(
+      {"table", folder / "other.yaml", "--out", folder / "out", "--export"}, folder.path());
   EXPECT_EQ(other.status, 2);
   EXPECT_THAT(other.err, HasSubstr("would lose the rows of native:"));
   EXPECT_EQ(formats::ReadFile(folder / "out/rows.csv"), rows);
@@ -57,7 +58,7 @@ TEST(OwnTable, RowsOfAnotherMachineAreNotRenderedAsTodays) {
     formats::WriteFile(folder / "mine.yaml", table);
     std::vector<std::string> words = {"table", folder / "mine.yaml", "--out", folder / "out"};
     words.insert(words.end(), more.begin(), more.end());
-    return testing::RunBerth(words, folder.path());
+    return testing::RunStowplan(words, folder.path());
   };
   ASSERT_EQ(call(text, {"--samples", "3", "--seeds", "2"}).status, 0);
   EXPECT_EQ(call(text, {"--render"}).status, 0) << "budget and seeds may be a call's own";
@@ -82,7 +83,7 @@ TEST(OwnTable, ARowThatCannotBeMadeIsToldBeforeTheFirstCell) {
                          "samples: 4\nseeds: 1\n"
                          "columns: [random]\nrows: [{workload: chain}, {workload: rnnlm(layer=3)}]\n");
   const auto refused =
-      testing::RunBerth({"table", folder / "mine.yaml", "--out", folder / "out"}, folder.path());
+      testing::RunStowplan({"table", folder / "mine.yaml", "--out", folder / "out"}, folder.path());
   EXPECT_EQ(refused.status, 2);
   EXPECT_THAT(refused.err, ::testing::AllOf(HasSubstr("rows[1]"), HasSubstr("layer"),
                                             ::testing::Not(HasSubstr("cells: "))));
@@ -111,7 +112,7 @@ TEST(OwnTable, APageOpensWithWhatOverNamesUnlessAPartWasAskedFor) {
     std::vector<std::string> arguments = {"table",   folder / "mine.yaml", "--out",  folder / "out",
                                           "--store", folder / "store.db",  "--force"};
     arguments.insert(arguments.end(), more.begin(), more.end());
-    const auto result = testing::RunBerth(arguments, folder.path());
+    const auto result = testing::RunStowplan(arguments, folder.path());
     EXPECT_EQ(result.status, 0) << result.err;
     return formats::ReadFile(folder / "out/table.md");
   };
@@ -127,13 +128,13 @@ TEST(OwnTable, AUsersMistakesEndWithStatusTwoBeforeAnythingRuns) {
     EXPECT_FALSE(std::filesystem::exists(folder / "store.db"));
   };
   refused(std::string(kHead) + "columns: [heft(x=1)]\nrows: [{workload: nmt}]\n", "column heft_x_1: ");
-  refused("format: berth.experiment\nversion: 1\nname: sgdp\ncluster: k40\n" + std::string(kRest),
+  refused("format: stowplan.experiment\nversion: 1\nname: sgdp\ncluster: k40\n" + std::string(kRest),
           "give it another name");
   refused(std::string(kHead) + "over: [randm]\n" + kRest, "did you mean random?");
   refused(std::string(kHead) + "over: [random, random]\n" + kRest, "has random twice");
   refused(std::string(kHead) + "over: []\n" + kRest, "over is empty");
   refused(std::string(kHead) + "over: [random, single_gpu]\nanalysis: units\n" + kRest, "give one of them");
-  refused(std::string(kHead) + "analysis: pretraining\n" + kRest, "is for berth's own tables");
+  refused(std::string(kHead) + "analysis: pretraining\n" + kRest, "is for stowplan's own tables");
   refused(std::string(kHead) +
               "blocks:\n  - {key: a, columns: [{agent: random, zero_shot: true}], rows: [{workload: nmt}],\n"
               "     training: {family: ptb, samples: 16}}\n",
@@ -175,15 +176,15 @@ TEST(OwnTable, WhatIsNearlyRightIsToldWhatWouldBe) {
   formats::WriteFile(folder / "mine.yaml", text);
   formats::WriteFile(folder / "mine.txt", text);
   const auto run = [&](const std::vector<std::string>& call) {
-    return testing::RunBerth(call, folder.path());
+    return testing::RunStowplan(call, folder.path());
   };
   EXPECT_THAT(run({"table", "mine.txt"}).err,
               HasSubstr("mine.txt: a table's file has a name that ends in .yaml"));
   EXPECT_EQ(run({"table", "mine.yaml", "--samples", "2"}).status, 0);
   const auto render = run({"table", "mine.yaml", "--render"});
   EXPECT_EQ(render.status, 2);
-  EXPECT_THAT(render.err, HasSubstr("there is no results/mine/rows.csv; --out .berth/mine renders"));
-  EXPECT_EQ(run({"table", "mine.yaml", "--render", "--out", ".berth/mine"}).status, 0);
+  EXPECT_THAT(render.err, HasSubstr("there is no results/mine/rows.csv; --out .stowplan/mine renders"));
+  EXPECT_EQ(run({"table", "mine.yaml", "--render", "--out", ".stowplan/mine"}).status, 0);
 }
 
 // Nothing is run whose results could not be written.
@@ -207,19 +208,19 @@ TEST(OwnTable, GraphsOfADataFolderAreReadWhereItIs) {
   const TempFolder folder;
   formats::WriteFile(
       folder / "mine.yaml",
-      std::string(kHead) + "columns: [single_gpu]\nrows: [{key: a, workload: $BERTH_DATA/a/tiny.json}]\n");
+      std::string(kHead) + "columns: [single_gpu]\nrows: [{key: a, workload: $STOWPLAN_DATA/a/tiny.json}]\n");
   const std::vector<std::string> call = {"table", folder / "mine.yaml", "--out", folder / "out"};
-  const auto without = testing::RunBerth(call, folder.path());
+  const auto without = testing::RunStowplan(call, folder.path());
   EXPECT_EQ(without.status, 0) << without.err;
   EXPECT_THAT(formats::ReadFile(folder / "out/details.md"),
-              HasSubstr("$BERTH_DATA/a/tiny.json is not there"));
+              HasSubstr("$STOWPLAN_DATA/a/tiny.json is not there"));
   std::filesystem::create_directory(folder / "a");
   formats::WriteFile(folder / "a/tiny.json",
-                     R"({"format": "berth.graph", "version": 1, "name": "tiny", "ops": [)"
+                     R"({"format": "stowplan.graph", "version": 1, "name": "tiny", "ops": [)"
                      R"({"name": "a", "type": "MatMul", "cost_us": {"gpu": 10, "cpu": 20}}]})");
-  setenv("BERTH_DATA", folder.path().c_str(), 1);
-  const auto with = testing::RunBerth(call, folder.path());
-  unsetenv("BERTH_DATA");
+  setenv("STOWPLAN_DATA", folder.path().c_str(), 1);
+  const auto with = testing::RunStowplan(call, folder.path());
+  unsetenv("STOWPLAN_DATA");
   EXPECT_EQ(with.status, 0) << with.err;
   EXPECT_THAT(formats::ReadFile(folder / "out/rows.csv"), HasSubstr(",ok,"));
 }
@@ -235,7 +236,7 @@ TEST(OwnTable, ABlockThatWasRunByItsNameIsExported) {
     std::vector<std::string> words = {"table", folder / "mine.yaml", "--samples", "5",       "--seeds", "1",
                                       "--out", folder / "out",       "--export",  "--resume"};
     words.insert(words.end(), more.begin(), more.end());
-    const auto ran = testing::RunBerth(words, folder.path());
+    const auto ran = testing::RunStowplan(words, folder.path());
     EXPECT_EQ(ran.status, 0) << ran.err;
     return formats::ReadFile(folder / "out/rows.csv");
   };
@@ -244,4 +245,4 @@ TEST(OwnTable, ABlockThatWasRunByItsNameIsExported) {
 }
 
 }  // namespace
-}  // namespace berth::bench
+}  // namespace stowplan::bench

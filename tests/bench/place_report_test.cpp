@@ -1,4 +1,4 @@
-// What berth place prints: within 80 columns, parts of memory that add up, and a need of memory that holds when it is met.
+// What stowplan place prints: within 80 columns, parts of memory that add up, and a need of memory that holds when it is met.
 #include "bench/place/place_report.h"
 
 #include <regex>
@@ -16,13 +16,13 @@
 #include "bench/placement_source.h"
 #include "tests/bench/program.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using testing::RunBerth;
+using testing::RunStowplan;
 
 const std::string kLlama =
     "llama(layers=4,hidden=256,heads=4,kv_heads=2,feed_forward=512,sequence=64,vocabulary=512)";
@@ -34,7 +34,7 @@ void ExpectNarrow(const std::string& text) {
 
 TEST(PlaceReport, IsNarrowAndSaysEverything) {
   const auto told =
-      RunBerth({"place", kLlama, "--cluster", "a100(gpus=2)", "--agent", "expert", "--grouper", "module"});
+      RunStowplan({"place", kLlama, "--cluster", "a100(gpus=2)", "--agent", "expert", "--grouper", "module"});
   EXPECT_EQ(told.status, 0) << told.err;
   ExpectNarrow(told.out);
   EXPECT_THAT(told.out, AllOf(HasSubstr("fits,"), HasSubstr("What bounds it: "),
@@ -115,8 +115,8 @@ TEST(MemoryNeed, HoldsWhenItIsMet) {
 }
 
 TEST(MemoryNeed, IsToldWhereNothingFits) {
-  const auto told = RunBerth({"place", kLlama, "--cluster", "a100(gpus=2)", "--devices", "gpu", "--grouper",
-                              "module", "--samples", "30", "--memory", "gpu=512MiB"});
+  const auto told = RunStowplan({"place", kLlama, "--cluster", "a100(gpus=2)", "--devices", "gpu",
+                                 "--grouper", "module", "--samples", "30", "--memory", "gpu=512MiB"});
   EXPECT_EQ(told.status, 0) << told.err;
   ExpectNarrow(told.out);
   EXPECT_TRUE(std::regex_search(told.out, std::regex("It fits with [0-9.]+ MB\\s+on\\s+each"))) << told.out;
@@ -125,4 +125,4 @@ TEST(MemoryNeed, IsToldWhereNothingFits) {
 }
 
 }  // namespace
-}  // namespace berth::bench
+}  // namespace stowplan::bench

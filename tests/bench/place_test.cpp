@@ -1,4 +1,4 @@
-// berth place: its files, what interrupts it, and what goes on after.
+// stowplan place: its files, what interrupts it, and what goes on after.
 #include <chrono>
 #include <filesystem>
 #include <string>
@@ -14,14 +14,14 @@
 #include "tests/bench/program.h"
 #include "tests/temp_folder.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 using testing::ExpectRefused;
 using ::testing::HasSubstr;
 using testing::JsonOf;
 using testing::ProgramResult;
-using testing::RunBerth;
+using testing::RunStowplan;
 using tests::TempFolder;
 
 const std::string kCluster = "k80(gpus=2)";
@@ -29,8 +29,8 @@ const std::string kCluster = "k80(gpus=2)";
 TEST(Place, HasItsKeysAndFiles) {
   const TempFolder folder;
   const auto json =
-      JsonOf(RunBerth({"place", "--agent", "random", "--graph", "diamond(width=6)", "--cluster", kCluster,
-                       "--samples", "40", "--seed", "7", "--out", folder / "run", "--json", "-"}));
+      JsonOf(RunStowplan({"place", "--agent", "random", "--graph", "diamond(width=6)", "--cluster", kCluster,
+                          "--samples", "40", "--seed", "7", "--out", folder / "run", "--json", "-"}));
   for (const char* key : {"agent", "scenario", "seed", "samples", "samples_to_best", "samples_to_1pct",
                           "best_runtime_us", "feasible", "lower_bound_us", "wall_seconds"}) {
     EXPECT_TRUE(json.contains(key)) << key;
@@ -44,8 +44,8 @@ TEST(Place, HasItsKeysAndFiles) {
     EXPECT_TRUE(std::filesystem::exists(folder / (std::string("run/") + file))) << file;
   }
   // The placement that was saved is the one that was found.
-  const auto again = JsonOf(RunBerth({"simulate", "--graph", "diamond(width=6)", "--cluster", kCluster,
-                                      "--placement", folder / "run/placement.json", "--json", "-"}));
+  const auto again = JsonOf(RunStowplan({"simulate", "--graph", "diamond(width=6)", "--cluster", kCluster,
+                                         "--placement", folder / "run/placement.json", "--json", "-"}));
   EXPECT_EQ(again["runtime_us"], json["best_runtime_us"]);
 }
 
@@ -55,7 +55,7 @@ TEST(Place, SaysWhoOfThePortfolioFoundTheBest) {
   const auto place = [&](const std::string& agent, const std::string& samples) {
     std::vector<std::string> words = {"place", "--agent", agent, "--samples", samples};
     words.insert(words.end(), call.begin(), call.end());
-    return JsonOf(RunBerth(words));
+    return JsonOf(RunStowplan(words));
   };
   const auto first = place("portfolio", "1");
   ASSERT_TRUE(first.contains("found_by"));
@@ -64,7 +64,7 @@ TEST(Place, SaysWhoOfThePortfolioFoundTheBest) {
   EXPECT_GE(all["samples_to_best"], 1);
   EXPECT_FALSE(place("random", "5").contains("found_by"));
   const std::string told =
-      RunBerth({"place", "diamond(width=6)", "--cluster", kCluster, "--samples", "200"}).out;
+      RunStowplan({"place", "diamond(width=6)", "--cluster", kCluster, "--samples", "200"}).out;
   EXPECT_THAT(told, HasSubstr("Found by " + all["found_by"].get<std::string>() + ", one of the portfolio."));
 }
 
@@ -85,8 +85,8 @@ TEST(Place, WhatWouldDoNothingIsRefused) {
 TEST(Place, SaysWhenNothingFits) {
   const TempFolder folder;
   const auto json =
-      JsonOf(RunBerth({"place", "--agent", "single_gpu", "--graph", "chain(bytes=1000000)", "--cluster",
-                       kCluster, "--memory", "gpu=301MiB", "--out", folder / "run", "--json", "-"}));
+      JsonOf(RunStowplan({"place", "--agent", "single_gpu", "--graph", "chain(bytes=1000000)", "--cluster",
+                          kCluster, "--memory", "gpu=301MiB", "--out", folder / "run", "--json", "-"}));
   EXPECT_FALSE(json["feasible"]);
   EXPECT_TRUE(json["best_runtime_us"].is_null());
   EXPECT_TRUE(json["samples_to_best"].is_null());
@@ -99,10 +99,10 @@ TEST(Place, SaysWhenItIsProvenThatNothingFits) {
       "place",     "--agent", "single_gpu", "--graph", "chain(ops=4,bytes=400000000)",
       "--cluster", kCluster,  "--devices",  "gpu",     "--memory",
       "gpu=301MiB"};
-  EXPECT_THAT(RunBerth(call).out, HasSubstr("proven that the graph does not fit"));
+  EXPECT_THAT(RunStowplan(call).out, HasSubstr("proven that the graph does not fit"));
   auto with_json = call;
   with_json.insert(with_json.end(), {"--json", "-"});
-  const auto json = JsonOf(RunBerth(with_json));
+  const auto json = JsonOf(RunStowplan(with_json));
   EXPECT_TRUE(json["proven_infeasible"]);
   EXPECT_EQ(json["reference"], "gpu0, which does not fit");
 }
@@ -111,27 +111,27 @@ TEST(Place, SaysWhenItIsProvenThatNothingFits) {
 TEST(Place, SaysWhoFindsWhatFits) {
   const TempFolder folder;
   const auto told =
-      RunBerth({"place", "random_dag(ops=60)", "--cluster", "k40(gpus=2)", "--devices", "gpu", "--memory",
-                "gpu=318MiB", "--agent", "single_gpu", "--samples", "1", "--out", folder / "run"});
+      RunStowplan({"place", "random_dag(ops=60)", "--cluster", "k40(gpus=2)", "--devices", "gpu", "--memory",
+                   "gpu=318MiB", "--agent", "single_gpu", "--samples", "1", "--out", folder / "run"});
   EXPECT_EQ(
       told.out,
       "single_gpu: no placement that fits in 1 samples, but the portfolio finds one:\n"
-      "  berth place --agent 'portfolio(plan=40000)' --graph 'random_dag(ops=60)' --cluster 'k40(gpus=2)' "
+      "  stowplan place --agent 'portfolio(plan=40000)' --graph 'random_dag(ops=60)' --cluster 'k40(gpus=2)' "
       "--devices gpu --memory gpu=318MiB --samples 1000\n");
   const auto run = nlohmann::json::parse(formats::ReadFile(folder / "run/run.json"));
   EXPECT_FALSE(run["feasible"]);
   EXPECT_FALSE(run["brief"]);
   EXPECT_FALSE(std::filesystem::exists(folder / "run/placement.json"));
-  const auto found = JsonOf(
-      RunBerth({"place", "--agent", "portfolio", "--graph", "random_dag(ops=60)", "--cluster", "k40(gpus=2)",
-                "--devices", "gpu", "--memory", "gpu=318MiB", "--samples", "1000", "--json", "-"}));
+  const auto found = JsonOf(RunStowplan({"place", "--agent", "portfolio", "--graph", "random_dag(ops=60)",
+                                         "--cluster", "k40(gpus=2)", "--devices", "gpu", "--memory",
+                                         "gpu=318MiB", "--samples", "1000", "--json", "-"}));
   EXPECT_TRUE(found["feasible"]);
 }
 
 // What is proven not to exist is not sought for as long as anything else: on a large graph that would be most of a minute.
 TEST(Place, SeeksWhatWouldFitNoLongerThanTheGraphAllows) {
-  const auto json = JsonOf(RunBerth({"place", "random_dag(ops=4000)", "--cluster", kCluster, "--devices",
-                                     "gpu", "--memory", "gpu=301MiB", "--json", "-"}));
+  const auto json = JsonOf(RunStowplan({"place", "random_dag(ops=4000)", "--cluster", kCluster, "--devices",
+                                        "gpu", "--memory", "gpu=301MiB", "--json", "-"}));
   EXPECT_TRUE(json["proven_infeasible"]);
   EXPECT_EQ(json["samples"], 250);
   EXPECT_EQ(json["budget"], 1000);
@@ -191,10 +191,10 @@ TEST(Place, KilledSearchesGoOn) {
     const std::vector<std::string> budget = {"--samples", samples, "--seed", "3"};
     auto resumed = budget;
     resumed.emplace_back("--resume");
-    ASSERT_EQ(RunBerth(call("whole", budget)).status, 0);
+    ASSERT_EQ(RunStowplan(call("whole", budget)).status, 0);
     ExpectRefused(call("parts", {"--samples", samples, "--seed", "4", "--resume"}),
                   "holds results of something else");
-    ASSERT_EQ(RunBerth(call("parts", resumed)).status, 0) << agent;
+    ASSERT_EQ(RunStowplan(call("parts", resumed)).status, 0) << agent;
     for (const char* file : {"placement.json", "samples.csv", "outcome.json"})
       EXPECT_EQ(formats::ReadFile(folder / (std::string("parts/") + file)),
                 formats::ReadFile(folder / (std::string("whole/") + file)))
@@ -216,7 +216,7 @@ TEST(Place, FewerSamplesThanThereAreAreNotGoneOnWith) {
     words.insert(words.end(), more.begin(), more.end());
     return words;
   };
-  ASSERT_EQ(RunBerth(call("60", {"--log-samples"})).status, 0);
+  ASSERT_EQ(RunStowplan(call("60", {"--log-samples"})).status, 0);
   const auto read = [&](const char* file) {
     return formats::ReadFile(folder / ("run/" + std::string(file)));
   };
@@ -236,9 +236,9 @@ TEST(Place, FewerSamplesThanThereAreAreNotGoneOnWith) {
   std::vector<std::string> after;
   for (const char* file : kept) after.push_back(read(file));
   EXPECT_EQ(after, before);
-  EXPECT_EQ(RunBerth(call("60", {"--resume"})).status, 0);
-  EXPECT_EQ(RunBerth(call("70", {"--resume"})).status, 0);
-  EXPECT_EQ(RunBerth(call("10", {"--force"})).status, 0);
+  EXPECT_EQ(RunStowplan(call("60", {"--resume"})).status, 0);
+  EXPECT_EQ(RunStowplan(call("70", {"--resume"})).status, 0);
+  EXPECT_EQ(RunStowplan(call("10", {"--force"})).status, 0);
 }
 
 TEST(Place, ResultsOfSomethingElseAreNotReplaced) {
@@ -249,12 +249,12 @@ TEST(Place, ResultsOfSomethingElseAreNotReplaced) {
     words.insert(words.end(), more.begin(), more.end());
     return words;
   };
-  ASSERT_EQ(RunBerth(call("random", {})).status, 0);
-  EXPECT_EQ(RunBerth(call("random", {})).status, 0) << "the same again";
-  ExpectRefused(call("annealing", {}), "holds results of something else, `berth place --agent random");
+  ASSERT_EQ(RunStowplan(call("random", {})).status, 0);
+  EXPECT_EQ(RunStowplan(call("random", {})).status, 0) << "the same again";
+  ExpectRefused(call("annealing", {}), "holds results of something else, `stowplan place --agent random");
   ExpectRefused(call("random", {"--seed", "2"}), "(seed is 1 there, 2 here); give another --out, or --force");
   ExpectRefused(call("random", {"--resume", "--force"}), "give one of them");
-  EXPECT_EQ(RunBerth(call("annealing", {"--force"})).status, 0);
+  EXPECT_EQ(RunStowplan(call("annealing", {"--force"})).status, 0);
   // A record that somebody made: nested too deep to be shown, and with a text where a truth value is wanted.
   for (const std::string key : {"agent", "interrupted"}) {
     auto run = nlohmann::json::parse(formats::ReadFile(folder / "run/run.json"));
@@ -266,7 +266,7 @@ TEST(Place, ResultsOfSomethingElseAreNotReplaced) {
     formats::WriteFile(folder / "run/made.json", text);
     std::filesystem::copy_file(folder / "run/run.json", folder / "kept.json");
     std::filesystem::rename(folder / "run/made.json", folder / "run/run.json");
-    const auto result = RunBerth(call("annealing", {}));
+    const auto result = RunStowplan(call("annealing", {}));
     EXPECT_EQ(result.status, key == "agent" ? 2 : 0) << result.err;
     std::filesystem::remove(folder / "run/run.json");
     std::filesystem::rename(folder / "kept.json", folder / "run/run.json");
@@ -283,8 +283,9 @@ TEST(Place, ResultsOfSomethingElseAreNotReplaced) {
 TEST(Place, DoesNotDependOnThreads) {
   std::vector<nlohmann::json> results;
   for (const char* threads : {"1", "3"}) {
-    auto json = JsonOf(RunBerth({"place", "--agent", "random", "--graph", "random_dag(ops=80)", "--cluster",
-                                 kCluster, "--samples", "100", "--threads", threads, "--json", "-"}));
+    auto json =
+        JsonOf(RunStowplan({"place", "--agent", "random", "--graph", "random_dag(ops=80)", "--cluster",
+                            kCluster, "--samples", "100", "--threads", threads, "--json", "-"}));
     for (const char* key : {"wall_seconds", "simulator_seconds", "date", "command"}) json.erase(key);
     results.push_back(json);
   }
@@ -292,4 +293,4 @@ TEST(Place, DoesNotDependOnThreads) {
 }
 
 }  // namespace
-}  // namespace berth::bench
+}  // namespace stowplan::bench

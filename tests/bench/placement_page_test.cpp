@@ -10,7 +10,7 @@
 #include "bench/explain/page_data.h"
 #include "tests/bench/two_ops.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 using ::testing::HasSubstr;
@@ -45,7 +45,7 @@ TEST(PlacementPage, VerdictFirstAndNoNameEndsItsScript) {
                     {.sentence = "Found by random after 2 of 3 samples",
                      .curve = {{1, 0, sim::FromMicros(200), 0, 0}, {2, 0, sim::FromMicros(125), 0, 0}},
                      .samples = 3},
-                    {{"command", "berth place"}});
+                    {{"command", "stowplan place"}});
   const std::size_t verdict = page.find("125.0 us"), timeline = page.find("<h2>Timeline");
   EXPECT_LT(verdict, timeline);
   EXPECT_NE(timeline, std::string::npos);
@@ -56,4 +56,4 @@ TEST(PlacementPage, VerdictFirstAndNoNameEndsItsScript) {
 }
 
 }  // namespace
-}  // namespace berth::bench
+}  // namespace stowplan::bench

@@ -14,7 +14,7 @@ import sys
 import tempfile
 import unittest
 
-PROGRAM = os.path.abspath(sys.argv.pop(2)) if len(sys.argv) > 2 else "berth"
+PROGRAM = os.path.abspath(sys.argv.pop(2)) if len(sys.argv) > 2 else "stowplan"
 import pages_test  # noqa: E402  (takes ROOT from the arguments)
 
 # Runs before the probe of pages_test.py, which calls it.

@@ -20,7 +20,7 @@
 #include "tests/bench/tiny_table.h"
 #include "tests/temp_folder.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 using ::testing::HasSubstr;
@@ -268,4 +268,4 @@ TEST_F(ZeroShot, CellsThatAreDoneNeedNoPolicy) {
 }
 
 }  // namespace
-}  // namespace berth::bench
+}  // namespace stowplan::bench

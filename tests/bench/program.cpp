@@ -14,10 +14,10 @@
 
 #include "tests/temp_folder.h"
 
-namespace berth::bench::testing {
+namespace stowplan::bench::testing {
 namespace {
 
-constexpr char kProgram[] = BERTH_BINARY_DIR "/bench/berth";
+constexpr char kProgram[] = STOWPLAN_BINARY_DIR "/bench/stowplan";
 
 // Starts a program; its input and output are files.
 struct Streams {
@@ -73,16 +73,16 @@ ProgramResult Run(const std::vector<std::string>& words, const std::string& dire
 
 }  // namespace
 
-ProgramResult RunBerth(const std::vector<std::string>& arguments, const std::string& directory,
-                       const std::string& input) {
+ProgramResult RunStowplan(const std::vector<std::string>& arguments, const std::string& directory,
+                          const std::string& input) {
   return Run(Call(arguments), directory, input);
 }
 
 ProgramResult RunShell(const std::string& line) {
   const tests::TempFolder folder;
   std::string call = line;
-  for (std::size_t at = call.find("BERTH"); at != std::string::npos;
-       at = call.find("BERTH", at + sizeof kProgram))
+  for (std::size_t at = call.find("STOWPLAN"); at != std::string::npos;
+       at = call.find("STOWPLAN", at + sizeof kProgram))
     call.replace(at, 5, kProgram);
   return Run({"/bin/bash", "-c", call}, folder.path(), "");
 }
@@ -93,7 +93,7 @@ nlohmann::json JsonOf(const ProgramResult& result) {
 }
 
 void ExpectRefused(const std::vector<std::string>& arguments, const std::string& says) {
-  const ProgramResult result = RunBerth(arguments);
+  const ProgramResult result = RunStowplan(arguments);
   EXPECT_EQ(result.status, 2) << result.err;
   EXPECT_EQ(result.out, "");
   EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1) << result.err;
@@ -114,4 +114,4 @@ int RunningProgram::StopAndWait(int signal) {
   return status;
 }
 
-}  // namespace berth::bench::testing
+}  // namespace stowplan::bench::testing

@@ -1,4 +1,4 @@
-// Runs the real berth program as a user would.
+// Runs the real stowplan program as a user would.
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
-namespace berth::bench::testing {
+namespace stowplan::bench::testing {
 
 struct ProgramResult {
   int status = -1;  // exit status; 128 + n where signal n ended it
@@ -15,10 +15,10 @@ struct ProgramResult {
 };
 
 // `directory`: where it is started; empty = here. `input`: what it reads.
-ProgramResult RunBerth(const std::vector<std::string>& arguments, const std::string& directory = {},
-                       const std::string& input = {});
+ProgramResult RunStowplan(const std::vector<std::string>& arguments, const std::string& directory = {},
+                          const std::string& input = {});
 
-// A line for /bin/bash, started in an empty folder, in which BERTH is the program.
+// A line for /bin/bash, started in an empty folder, in which STOWPLAN is the program.
 ProgramResult RunShell(const std::string& line);
 
 // The JSON that a program printed; it must have ended with 0.
@@ -42,4 +42,4 @@ class RunningProgram {
   int pid_ = -1;
 };
 
-}  // namespace berth::bench::testing
+}  // namespace stowplan::bench::testing

@@ -5,7 +5,7 @@
 
 #include "bench/console.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 using ::testing::HasSubstr;
@@ -57,4 +57,4 @@ TEST(ProgressLine, TimesAreAsExactAsTheyCanBeKnown) {
 }
 
 }  // namespace
-}  // namespace berth::bench
+}  // namespace stowplan::bench

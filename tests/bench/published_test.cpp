@@ -7,7 +7,7 @@
 #include "bench/tables/results.h"
 #include "sim/formats/formats.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 const TableLine& LineOf(const char* table, const std::string& key) {
@@ -30,7 +30,7 @@ TEST(Published, NumbersAreThoseOfTheFiles) {
 // sample would be a step of one of them.
 TEST(Published, WalksThatCountByTheirEndAreOneWalk) {
   const TableDefinition& table = FindTable("placeto-generalization");
-  const std::string path = BERTH_SOURCE_DIR "/results/placeto-generalization/rows.csv";
+  const std::string path = STOWPLAN_SOURCE_DIR "/results/placeto-generalization/rows.csv";
   int walks = 0;
   for (const CellRecord& record : ParseRows(formats::ReadFile(path), path)) {
     const TableColumn& column = ColumnOf(BlockOf(table, record.block), record.column);
@@ -81,4 +81,4 @@ TEST(Published, OnlyCellsOfRulesAreFitted) {
 }
 
 }  // namespace
-}  // namespace berth::bench
+}  // namespace stowplan::bench

@@ -18,7 +18,7 @@
 #include "tests/bench/tiny_table.h"
 #include "tests/temp_folder.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 std::string BytesOf(const std::string& path) {
@@ -33,7 +33,7 @@ std::string Rows() {
 void ReadRows(std::string_view bytes) {
   std::string printed;
   Tolerate([&] { printed = PrintRows(ParseRows(bytes, "input")); });
-  if (!printed.empty()) BERTH_CHECK_EQ(PrintRows(ParseRows(printed, "printed")), printed);
+  if (!printed.empty()) STOWPLAN_CHECK_EQ(PrintRows(ParseRows(printed, "printed")), printed);
 }
 
 std::string Store() {
@@ -54,15 +54,15 @@ void ReadStore(std::string_view bytes) {
   std::ofstream(path, std::ios::binary) << bytes;
   Tolerate([&] {
     const SalvagedStore salvaged = SalvageStore(path);
-    BERTH_CHECK_EQ(BytesOf(salvaged.damaged), std::string(bytes));
+    STOWPLAN_CHECK_EQ(BytesOf(salvaged.damaged), std::string(bytes));
     TableStore store(path);
-    BERTH_CHECK_LE(static_cast<std::int64_t>(store.All("tiny").size()), salvaged.kept);
+    STOWPLAN_CHECK_LE(static_cast<std::int64_t>(store.All("tiny").size()), salvaged.kept);
     store.Put("tiny", testing::TinyRecords().front());
   });
 }
 
 std::string Parameters() {
-  return formats::ReadFile(BERTH_SOURCE_DIR "/tests/formats/samples/cost_model.json");
+  return formats::ReadFile(STOWPLAN_SOURCE_DIR "/tests/formats/samples/cost_model.json");
 }
 
 void ReadParameters(std::string_view bytes) {
@@ -72,11 +72,11 @@ void ReadParameters(std::string_view bytes) {
   };
   std::string printed;
   Tolerate([&] { printed = print(bytes, "input"); });
-  if (!printed.empty()) BERTH_CHECK_EQ(print(printed, "printed"), printed);
+  if (!printed.empty()) STOWPLAN_CHECK_EQ(print(printed, "printed"), printed);
 }
 
 std::string Sheet() {
-  return formats::ReadFile(BERTH_SOURCE_DIR "/cost_models/data/devices.yaml");
+  return formats::ReadFile(STOWPLAN_SOURCE_DIR "/cost_models/data/devices.yaml");
 }
 
 void ReadSheet(std::string_view bytes) {
@@ -100,9 +100,9 @@ std::string Units() {
 }
 
 void ReadUnits(std::string_view bytes) {
-  Tolerate([&] { BERTH_CHECK_LE(0, formats::ParseBytes(bytes, "input")); });
-  Tolerate([&] { BERTH_CHECK_LE(0, formats::ParseTime(bytes, "input")); });
-  Tolerate([&] { BERTH_CHECK_LE(0, formats::ParseBandwidth(bytes, "input")); });
+  Tolerate([&] { STOWPLAN_CHECK_LE(0, formats::ParseBytes(bytes, "input")); });
+  Tolerate([&] { STOWPLAN_CHECK_LE(0, formats::ParseTime(bytes, "input")); });
+  Tolerate([&] { STOWPLAN_CHECK_LE(0, formats::ParseBandwidth(bytes, "input")); });
 }
 
 std::string SpecSample() {
@@ -112,7 +112,7 @@ std::string SpecSample() {
 void ReadSpec(std::string_view bytes) {
   std::string printed;
   Tolerate([&] { printed = Spec::Parse(bytes).ToString(); });
-  if (!printed.empty()) BERTH_CHECK_EQ(Spec::Parse(printed).ToString(), printed);
+  if (!printed.empty()) STOWPLAN_CHECK_EQ(Spec::Parse(printed).ToString(), printed);
 }
 
 std::string GateRows() {
@@ -122,7 +122,7 @@ std::string GateRows() {
 void ReadGateRows(std::string_view bytes) {
   std::string printed;
   Tolerate([&] { printed = PrintGateRuns(ParseGateRuns(std::string(bytes))); });
-  if (!printed.empty()) BERTH_CHECK_EQ(PrintGateRuns(ParseGateRuns(printed)), printed);
+  if (!printed.empty()) STOWPLAN_CHECK_EQ(PrintGateRuns(ParseGateRuns(printed)), printed);
 }
 
 // What a rank says of a batch, and what the checkpoint of a search without weights says of each sample.
@@ -137,8 +137,8 @@ void ReadReport(std::string_view bytes) {
   const auto report = agents::FromBytes(bytes);
   if (!report) return;
   const auto again = agents::FromBytes(agents::ToBytes(*report));
-  BERTH_CHECK(again.has_value());
-  BERTH_CHECK_EQ(again->evaluations.size(), report->evaluations.size());
+  STOWPLAN_CHECK(again.has_value());
+  STOWPLAN_CHECK_EQ(again->evaluations.size(), report->evaluations.size());
 }
 
 std::string Zstd() {
@@ -178,4 +178,4 @@ std::span<const FileReader> FileReaders() {
   return kReaders;
 }
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

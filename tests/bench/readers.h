@@ -8,7 +8,7 @@
 
 #include "sim/error.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 
 struct FileReader {
   const char* name;
@@ -26,8 +26,8 @@ void Tolerate(const Read& read) {
   try {
     read();
   } catch (const InputError& error) {
-    BERTH_CHECK(*error.what() != '\0');
+    STOWPLAN_CHECK(*error.what() != '\0');
   }
 }
 
-}  // namespace berth::bench
+}  // namespace stowplan::bench

@@ -16,7 +16,7 @@
 #include "tests/bench/program.h"
 #include "tests/temp_folder.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 using ::testing::Contains;
@@ -26,8 +26,8 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::IsSupersetOf;
 using ::testing::Not;
-using testing::RunBerth;
 using testing::RunShell;
+using testing::RunStowplan;
 using tests::TempFolder;
 
 // The words of a line as a shell takes them; its redirections and assignments are left out.
@@ -44,7 +44,7 @@ std::vector<std::string> WordsOf(const std::string& line) {
 TEST(Reference, EveryVerbHasExamplesThatItTakes) {
   WithProgram([&](const CLI::App& program) {
     for (const VerbText& verb : DescribeVerbs(program)) {
-      if (verb.name == "berth graph") continue;  // has verbs of its own
+      if (verb.name == "stowplan graph") continue;  // has verbs of its own
       EXPECT_FALSE(verb.examples.empty()) << verb.name;
       for (const std::string& example : verb.examples) {
         EXPECT_THAT(example, HasSubstr(verb.name));
@@ -54,7 +54,7 @@ TEST(Reference, EveryVerbHasExamplesThatItTakes) {
         WithProgram([&](const CLI::App& fresh) {
           std::vector<std::string> words = WordsOf(call);
           std::reverse(words.begin(), words.end());
-          words.pop_back();  // "berth"
+          words.pop_back();  // "stowplan"
           EXPECT_NO_THROW(const_cast<CLI::App&>(fresh).parse(words)) << example;
         });
       }
@@ -63,23 +63,23 @@ TEST(Reference, EveryVerbHasExamplesThatItTakes) {
 }
 
 TEST(Reference, HelpShowsExamplesAndStatuses) {
-  const auto place = RunBerth({"place", "--help"});
+  const auto place = RunStowplan({"place", "--help"});
   EXPECT_EQ(place.status, 0);
-  EXPECT_THAT(place.out, HasSubstr("Examples:\n  berth place "));
-  EXPECT_THAT(RunBerth({"--help"}).out, HasSubstr("130 stopped by Ctrl-C"));
+  EXPECT_THAT(place.out, HasSubstr("Examples:\n  stowplan place "));
+  EXPECT_THAT(RunStowplan({"--help"}).out, HasSubstr("130 stopped by Ctrl-C"));
 }
 
 TEST(Reference, ManualPagesSayWhatTheReferenceSays) {
   const TempFolder folder;
-  ASSERT_EQ(RunBerth({"man", "--out", folder.path()}).status, 0);
-  std::vector<std::string> pages = {"berth.1"};
-  for (const CommandRow& row : Commands()) pages.push_back(std::string("berth-") + row.name + ".1");
+  ASSERT_EQ(RunStowplan({"man", "--out", folder.path()}).status, 0);
+  std::vector<std::string> pages = {"stowplan.1"};
+  for (const CommandRow& row : Commands()) pages.push_back(std::string("stowplan-") + row.name + ".1");
   EXPECT_THAT(folder.Files(), ::testing::UnorderedElementsAreArray(pages));
-  const std::string page = formats::ReadFile(folder / "berth-place.1");
-  EXPECT_EQ(page, RunBerth({"man", "place"}).out);
+  const std::string page = formats::ReadFile(folder / "stowplan-place.1");
+  EXPECT_EQ(page, RunStowplan({"man", "place"}).out);
   EXPECT_THAT(page, HasSubstr("\n.SH EXIT STATUS\n"));
   EXPECT_THAT(page, HasSubstr("\\fB\\-\\-samples N\\fR"));
-  EXPECT_THAT(formats::ReadFile(folder / "berth-graph.1"), HasSubstr(".SS berth graph import\n"));
+  EXPECT_THAT(formats::ReadFile(folder / "stowplan-graph.1"), HasSubstr(".SS stowplan graph import\n"));
   for (const std::string& name : pages) {
     std::istringstream lines(formats::ReadFile(folder / name));
     for (std::string line; std::getline(lines, line);) {
@@ -136,25 +136,27 @@ TEST(Completion, NothingWhereAFileIsWanted) {
 // The scripts as the shells run them, with the program itself.
 TEST(Completion, BashAsksTheProgram) {
   const std::string ask =
-      "source <(BERTH completion bash) && COMP_WORDS=(BERTH place --agent ann) COMP_CWORD=3 && _berth && "
+      "source <(STOWPLAN completion bash) && COMP_WORDS=(STOWPLAN place --agent ann) COMP_CWORD=3 && "
+      "_stowplan && "
       "echo "
       "\"${COMPREPLY[@]}\"";
   EXPECT_EQ(RunShell(ask).out, "annealing\n") << RunShell(ask).err;
   const std::string empty =
-      "source <(BERTH completion bash) && COMP_WORDS=(BERTH graph '') COMP_CWORD=2 && _berth && echo "
+      "source <(STOWPLAN completion bash) && COMP_WORDS=(STOWPLAN graph '') COMP_CWORD=2 && _stowplan && "
+      "echo "
       "\"${COMPREPLY[@]}\"";
   EXPECT_EQ(RunShell(empty).out, "info import convert\n");
 }
 
 TEST(Completion, ZshAndFishTakeTheirScripts) {
   for (const char* shell : {"zsh", "fish"}) {
-    EXPECT_THAT(RunBerth({"completion", shell}).out, HasSubstr("completion words -- "));
+    EXPECT_THAT(RunStowplan({"completion", shell}).out, HasSubstr("completion words -- "));
     if (RunShell(std::string("command -v ") + shell).status != 0) continue;
-    const auto parsed = RunShell(std::string("BERTH completion ") + shell + " > s && " + shell + " -n s");
+    const auto parsed = RunShell(std::string("STOWPLAN completion ") + shell + " > s && " + shell + " -n s");
     EXPECT_EQ(parsed.status, 0) << parsed.err;
   }
   ExpectRefused({"completion", "bsh"}, "(did you mean bash?)");
 }
 
 }  // namespace
-}  // namespace berth::bench
+}  // namespace stowplan::bench

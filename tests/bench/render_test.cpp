@@ -1,4 +1,4 @@
-// Golden renderings of a made-up table. `BERTH_UPDATE_GOLDEN=1 test_bench` writes them anew.
+// Golden renderings of a made-up table. `STOWPLAN_UPDATE_GOLDEN=1 test_bench` writes them anew.
 #include <cstdlib>
 #include <filesystem>
 #include <string>
@@ -18,7 +18,7 @@
 #include "tests/bench/golden_file.h"
 #include "tests/bench/tiny_table.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 using ::testing::HasSubstr;
@@ -343,4 +343,4 @@ TEST(Render, MarkdownAndLatexEscapeTheirSpecialCharacters) {
 }
 
 }  // namespace
-}  // namespace berth::bench
+}  // namespace stowplan::bench

@@ -1,4 +1,4 @@
-// What `berth place --log-samples` writes can be evaluated again and gives the same.
+// What `stowplan place --log-samples` writes can be evaluated again and gives the same.
 #include "bench/sample_log.h"
 
 #include <filesystem>
@@ -15,11 +15,11 @@
 #include "tests/bench/program.h"
 #include "tests/temp_folder.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 using testing::JsonOf;
-using testing::RunBerth;
+using testing::RunStowplan;
 
 class SampleLogTest : public ::testing::Test {
  protected:
@@ -94,26 +94,26 @@ TEST_F(SampleLogTest, SaysWhereItCannotWrite) {
 // Local search gives samples up and, with little memory, tries what does not fit.
 TEST_F(SampleLogTest, SamplesOfASearchAreEvaluatedAgain) {
   const std::string memory = "gpu=315MiB";
-  const auto json = JsonOf(RunBerth({"place",
-                                     "--agent",
-                                     "local_search",
-                                     "--graph",
-                                     Source().graph,
-                                     "--cluster",
-                                     Source().cluster,
-                                     "--memory",
-                                     memory,
-                                     "--devices",
-                                     "gpu",
-                                     "--grouper",
-                                     "neighbour(groups=8)",
-                                     "--samples",
-                                     "60",
-                                     "--log-samples",
-                                     "--out",
-                                     folder_.path(),
-                                     "--json",
-                                     "-"}));
+  const auto json = JsonOf(RunStowplan({"place",
+                                        "--agent",
+                                        "local_search",
+                                        "--graph",
+                                        Source().graph,
+                                        "--cluster",
+                                        Source().cluster,
+                                        "--memory",
+                                        memory,
+                                        "--devices",
+                                        "gpu",
+                                        "--grouper",
+                                        "neighbour(groups=8)",
+                                        "--samples",
+                                        "60",
+                                        "--log-samples",
+                                        "--out",
+                                        folder_.path(),
+                                        "--json",
+                                        "-"}));
   ProblemSource source = Source();
   source.memory = {memory};
   const LoadedProblem loaded(source);
@@ -137,7 +137,7 @@ TEST_F(SampleLogTest, SamplesOfASearchAreEvaluatedAgain) {
   EXPECT_EQ(std::stod(lines[json["samples_to_best"].get<std::size_t>()][1]), json["best_runtime_us"]);
 
   const auto units = nlohmann::json::parse(formats::ReadFile(folder_ / "units.json"));
-  EXPECT_EQ(units["format"], "berth.units");
+  EXPECT_EQ(units["format"], "stowplan.units");
   EXPECT_EQ(units["devices"], (std::vector<std::string>{"cpu0", "gpu0", "gpu1"}));
   ASSERT_EQ(units["units"].size(), 8u);
   for (std::size_t unit = 0; unit < 8; ++unit) {
@@ -156,12 +156,12 @@ TEST_F(SampleLogTest, AnotherSearchRemovesThem) {
       Source().cluster, "--samples", "5",      "--out",   folder_.path()};
   std::vector<std::string> logging = call;
   logging.emplace_back("--log-samples");
-  ASSERT_EQ(RunBerth(logging).status, 0);
+  ASSERT_EQ(RunStowplan(logging).status, 0);
   EXPECT_EQ(Lines().size(), 6u);
-  ASSERT_EQ(RunBerth(call).status, 0);
+  ASSERT_EQ(RunStowplan(call).status, 0);
   EXPECT_FALSE(std::filesystem::exists(path_));
   EXPECT_FALSE(std::filesystem::exists(folder_ / "units.json"));
 }
 
 }  // namespace
-}  // namespace berth::bench
+}  // namespace stowplan::bench

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 // Ops that read one another in the order of their names.
@@ -109,4 +109,4 @@ TEST(ScopeTree, DepthIsTheLongestChain) {
 }
 
 }  // namespace
-}  // namespace berth::bench
+}  // namespace stowplan::bench

@@ -6,7 +6,7 @@
 #include "bench/tables/claims.h"
 #include "tests/bench/tiny_table.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 using testing::MakeRecord;
@@ -123,4 +123,4 @@ TEST(SettingsBefore, ClaimsAreNeitherLostByThemNorWonAgainstThem) {
 }
 
 }  // namespace
-}  // namespace berth::bench
+}  // namespace stowplan::bench

@@ -7,7 +7,7 @@
 #include "sim/error.h"
 #include "tests/bench/tiny_table.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 using ::testing::HasSubstr;
@@ -82,4 +82,4 @@ TEST(Stale, TheWordIsOneOfThree) {
 }
 
 }  // namespace
-}  // namespace berth::bench
+}  // namespace stowplan::bench

@@ -20,7 +20,7 @@
 #include "tests/bench/tiny_table.h"
 #include "tests/temp_folder.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 using testing::MakeRecord;
@@ -179,7 +179,7 @@ TEST_F(StoreTest, TakesRecordsFromSeveralThreadsAndPrograms) {
   EXPECT_EQ(first.All("tiny").size(), 40u);
 }
 
-// As the ranks of `mpirun berth table` do.
+// As the ranks of `mpirun stowplan table` do.
 TEST_F(StoreTest, ANewStoreIsOpenedBySeveralAtOnce) {
   constexpr int kOpenings = 20, kThreads = 8;
   for (int opening = 0; opening < kOpenings; ++opening) {
@@ -299,7 +299,7 @@ TEST_F(StoreTest, ADamagedStoreSaysHowToGoOn) {
     } catch (const InputError& error) {
       const std::string message = error.what();
       EXPECT_TRUE(message.starts_with(path() + ": ")) << message;
-      EXPECT_NE(message.find("`berth table --salvage`"), std::string::npos) << message;
+      EXPECT_NE(message.find("`stowplan table --salvage`"), std::string::npos) << message;
     }
     const SalvagedStore salvaged = SalvageStore(path());
     EXPECT_EQ(BytesOf(salvaged.damaged), bytes) << "the damaged file is not kept as it was";
@@ -447,4 +447,4 @@ TEST_F(StoreTest, SalvageReadsTheJournalOfAKilledProgram) {
 }
 
 }  // namespace
-}  // namespace berth::bench
+}  // namespace stowplan::bench

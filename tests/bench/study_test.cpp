@@ -11,7 +11,7 @@
 #include "sim/formats/formats.h"
 #include "tests/bench/two_ops.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 using ::testing::HasSubstr;
@@ -96,7 +96,7 @@ TEST(Study, JsonIsAsItsSchemaSays) {
   const TwoOps two;
   const Json json = Json::parse(StudyJson(two.Explain()));
   const Json schema =
-      Json::parse(formats::ReadFile(std::string(BERTH_SOURCE_DIR) + "/docs/schema/explanation.json"));
+      Json::parse(formats::ReadFile(std::string(STOWPLAN_SOURCE_DIR) + "/docs/schema/explanation.json"));
   ExpectAsSchema(json, schema, "");
   EXPECT_EQ(json["runtime_us"], 125);
   EXPECT_EQ(json["critical_path"]["routes"][0]["us"], 105);
@@ -107,4 +107,4 @@ TEST(Study, JsonIsAsItsSchemaSays) {
 }
 
 }  // namespace
-}  // namespace berth::bench
+}  // namespace stowplan::bench

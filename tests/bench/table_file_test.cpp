@@ -15,7 +15,7 @@
 #include "tests/bench/own_table.h"
 #include "tests/temp_folder.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 using ::testing::ElementsAre;
@@ -93,7 +93,7 @@ TEST(TableFile, APassIsOneSampleForEachGroupThatTheCellsGrouperNames) {
 
 TEST(TableFile, BlocksChangeWhatTheFileGivesForAll) {
   const TableDefinition table = Parse(
-      "format: berth.experiment\nversion: 1\nname: mine\ncluster: k40(gpus={gpus})\n"
+      "format: stowplan.experiment\nversion: 1\nname: mine\ncluster: k40(gpus={gpus})\n"
       "columns: [cpu_only, single_gpu, {set: controls, devices: gpu}]\n"
       "rows:\n"
       "  - {key: a, workload: chain(ops=4), gpus: 2, fitted: [cpu_only], published: {cpu_only: 1.5s, "
@@ -143,7 +143,7 @@ TEST(TableFile, WhatIsWrongIsToldWithItsLine) {
   EXPECT_THAT(RefusalOf(head + rest + "colour: red\n"), ::testing::Not(HasSubstr("quotes")));
   EXPECT_THAT(with_row("{workload: chain, cluster: 'k40(gpus={gpus})'}"),
               HasSubstr("mine.yaml:7: rows[0] has no `gpus`, which its cluster k40(gpus={gpus}) asks for"));
-  EXPECT_THAT(RefusalOf("format: berth.scenario\nversion: 1\n"), HasSubstr("berth.experiment"));
+  EXPECT_THAT(RefusalOf("format: stowplan.scenario\nversion: 1\n"), HasSubstr("stowplan.experiment"));
   EXPECT_THAT(RefusalOf(head + rest + "colour: red\n"), HasSubstr("mine.yaml:8: "));
   EXPECT_THAT(RefusalOf(head + "columns: [single_gpo]\nrows: [{workload: nmt}]\n"),
               HasSubstr("mine.yaml:5: columns[0] names no agent (did you mean single_gpu?)"));
@@ -349,8 +349,8 @@ TEST(TableFile, EveryKindOfClaimIsReadAndJudgedWithoutRows) {
 }
 
 TEST(TableFile, EveryKindOfClaimStandsInThePageAndTheSchema) {
-  const std::string page = formats::ReadFile(BERTH_SOURCE_DIR "/docs/formats.md");
-  const std::string schema = formats::ReadFile(BERTH_SOURCE_DIR "/docs/schema/experiment.json");
+  const std::string page = formats::ReadFile(STOWPLAN_SOURCE_DIR "/docs/formats.md");
+  const std::string schema = formats::ReadFile(STOWPLAN_SOURCE_DIR "/docs/schema/experiment.json");
   for (const ClaimKind& kind : ClaimKinds()) {
     EXPECT_THAT(
         page, HasSubstr(std::string("| `") + kind.name + "` | " + kind.what + " | `" + kind.fields + "` |"));
@@ -360,7 +360,7 @@ TEST(TableFile, EveryKindOfClaimStandsInThePageAndTheSchema) {
 
 // Read or refused with its place, whatever bytes: nothing else leaves the reader.
 TEST(TableFile, DamagedFilesAreReadOrRefused) {
-  const std::string whole = formats::ReadFile(BERTH_SOURCE_DIR "/bench/data/tables/mars.yaml");
+  const std::string whole = formats::ReadFile(STOWPLAN_SOURCE_DIR "/bench/data/tables/mars.yaml");
   const char* const tokens[] = {"{",      "}",  "[",    "]",    ":",  ", ",     "- ",         "\n",   "  ",
                                 "0",      "-1", "1e99", "OOM",  "1s", "native", "single_gpu", "rows", "all",
                                 "{gpus}", "(",  ")",    "null", "*",  "&a",     "\xff"};
@@ -390,7 +390,8 @@ TEST(TableFile, DamagedFilesAreReadOrRefused) {
 
 TEST(TableFile, ExamplesAreTables) {
   int read = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(std::string(BERTH_SOURCE_DIR) + "/examples")) {
+  for (const auto& entry :
+       std::filesystem::directory_iterator(std::string(STOWPLAN_SOURCE_DIR) + "/examples")) {
     if (entry.path().extension() != ".yaml") continue;
     const TableDefinition table = Parse(formats::ReadFile(entry.path().string()));
     EXPECT_FALSE(table.claims.empty()) << entry.path();
@@ -424,4 +425,4 @@ TEST(TableFile, EveryColumnOfOnesOwnTableIsOnItsPage) {
 }
 
 }  // namespace
-}  // namespace berth::bench
+}  // namespace stowplan::bench

@@ -26,10 +26,10 @@
 #include "tests/bench/tiny_table.h"
 #include "tests/temp_folder.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
-using testing::RunBerth;
+using testing::RunStowplan;
 using testing::TinyTable;
 using tests::TempFolder;
 
@@ -144,7 +144,7 @@ TEST(Plan, APartOfATableHasTheRowsAndColumnsThatWereAskedFor) {
   ASSERT_EQ(part.blocks[0].columns.size(), 2u);
   EXPECT_EQ(part.blocks[0].columns[1].key, "learner");
   EXPECT_TRUE(part.claims.empty());  // they speak of the whole table
-  EXPECT_THAT(part.blocks[0].note, ::testing::HasSubstr("berth table tiny --resume"));
+  EXPECT_THAT(part.blocks[0].note, ::testing::HasSubstr("stowplan table tiny --resume"));
 
   const TableDefinition whole = PlannedPart(table, PlanCells(table, {}));
   EXPECT_EQ(whole.blocks.size(), 2u);
@@ -187,8 +187,8 @@ TEST(Runner, FillsRecordsWithResultAndProvenance) {
     EXPECT_EQ(record.scenario.size(), 16u);
     EXPECT_FALSE(record.revision.empty());
     EXPECT_FALSE(record.machine.empty());
-    EXPECT_EQ(record.command.rfind("berth table tiny --cells native:" + record.row + "/" + record.column, 0),
-              0u)
+    EXPECT_EQ(
+        record.command.rfind("stowplan table tiny --cells native:" + record.row + "/" + record.column, 0), 0u)
         << record.command;
     // Without a testbed nothing was fitted, so nothing may be called fitted.
     EXPECT_NE(record.kind, "fitted");
@@ -345,7 +345,7 @@ TEST(TableProgram, KilledAndResumedEqualsUninterrupted) {
     if (resume) arguments.emplace_back("--resume");
     return arguments;
   };
-  const auto whole = RunBerth(call("whole", false), folder.path());
+  const auto whole = RunStowplan(call("whole", false), folder.path());
   ASSERT_EQ(whole.status, 0) << whole.err;
   const auto kept = [&] { return TableStore(folder / "part.db").All("hierarchical").size(); };
   std::size_t before = 0;
@@ -364,7 +364,7 @@ TEST(TableProgram, KilledAndResumedEqualsUninterrupted) {
     before = now;
   }
   EXPECT_GT(before, 0u);
-  const auto resumed = RunBerth(call("part", true), folder.path());
+  const auto resumed = RunStowplan(call("part", true), folder.path());
   ASSERT_EQ(resumed.status, 0) << resumed.err;
   const auto rows = [&](const char* out) {
     const std::string path = folder / (std::string(out) + "/rows.csv");
@@ -390,7 +390,7 @@ class AdoptTest : public ::testing::Test {
         "table",     table, "--cells", cells, "--out", folder_ / name, "--store", folder_ / name + ".db",
         "--threads", "1",   "--seeds", "1"};
     arguments.insert(arguments.end(), others.begin(), others.end());
-    return RunBerth(arguments, folder_.path());
+    return RunStowplan(arguments, folder_.path());
   }
 
   std::vector<CellRecord> Rows(const std::string& name) const {
@@ -470,7 +470,7 @@ TEST_F(AdoptTest, KeepsItsOwnResultAndSaysThatThereIsAnother) {
 // The same workload on the same machine with the same columns, under two names.
 TEST_F(AdoptTest, TakesTheCellsThatTwoTablesShare) {
   if (!HasLearners()) GTEST_SKIP() << "built without the learning agents";
-  const std::string testbed = std::string(BERTH_SOURCE_DIR) + "/results/mars/testbed.json";
+  const std::string testbed = std::string(STOWPLAN_SOURCE_DIR) + "/results/mars/testbed.json";
   const auto first =
       Call("mars", "native:inception_v3/mars", "first", {"--samples", "10", "--testbed", testbed});
   ASSERT_EQ(first.status, 0) << first.err;
@@ -484,7 +484,7 @@ TEST_F(AdoptTest, TakesTheCellsThatTwoTablesShare) {
 // What the policy was trained on is part of their scenario.
 TEST_F(AdoptTest, TakesZeroShotCells) {
   if (!HasLearners()) GTEST_SKIP() << "built without the learning agents";
-  const std::string testbed = std::string(BERTH_SOURCE_DIR) + "/results/placeto/testbed.json";
+  const std::string testbed = std::string(STOWPLAN_SOURCE_DIR) + "/results/placeto/testbed.json";
   const auto first =
       Call("placeto-generalization", "cifar10_0/zero_shot", "first", {"--quick", "--testbed", testbed});
   ASSERT_EQ(first.status, 0) << first.err;
@@ -496,7 +496,7 @@ TEST_F(AdoptTest, TakesZeroShotCells) {
 }
 
 TEST_F(AdoptTest, RefusesAFileWithNoCellOfTheTable) {
-  const std::string rows = std::string(BERTH_SOURCE_DIR) + "/results/placeto-generalization/rows.csv";
+  const std::string rows = std::string(STOWPLAN_SOURCE_DIR) + "/results/placeto-generalization/rows.csv";
   const auto result = Call("hierarchical", "*/cpu_only", "out", {"--adopt", rows});
   EXPECT_EQ(result.status, 2);
   EXPECT_THAT(result.err, ::testing::HasSubstr("--adopt " + rows + ": has no cell of table hierarchical."));
@@ -509,7 +509,7 @@ TEST_F(AdoptTest, RefusesAFileWithNoCellOfTheTable) {
 TEST(Freshness, TablePagesAreShort) {
   const std::set<std::string> shorter = {"baechi", "doppler", "latency", "modern", "units"};
   for (const TableName& table : TableNames()) {
-    const std::string path = std::string(BERTH_SOURCE_DIR) + "/results/" + table.name + "/table.md";
+    const std::string path = std::string(STOWPLAN_SOURCE_DIR) + "/results/" + table.name + "/table.md";
     if (!std::filesystem::exists(path)) continue;
     std::istringstream text(formats::ReadFile(path));
     EXPECT_LE(std::distance(std::istream_iterator<std::string>(text), {}),
@@ -530,7 +530,7 @@ TEST(Freshness, TablePagesAreShort) {
 TEST(Freshness, CommittedTablesAreRenderedFromTheirRows) {
   if (!HasLearners())
     GTEST_SKIP() << "built without the learning agents, whose settings of today the pages tell";
-  const std::string results = std::string(BERTH_SOURCE_DIR) + "/results";
+  const std::string results = std::string(STOWPLAN_SOURCE_DIR) + "/results";
   for (const TableName& table : TableNames()) {
     const std::string committed = results + "/" + table.name;
     if (table.name == std::string(kAccuracyTable) || !std::filesystem::exists(committed + "/table.md"))
@@ -539,15 +539,15 @@ TEST(Freshness, CommittedTablesAreRenderedFromTheirRows) {
     if (std::filesystem::exists(committed + "/rows.csv"))
       std::filesystem::copy(committed + "/rows.csv", folder / "rows.csv");
     const auto result =
-        RunBerth({"table", table.name, "--render", "--from", results, "--out", folder.path()});
+        RunStowplan({"table", table.name, "--render", "--from", results, "--out", folder.path()});
     ASSERT_EQ(result.status, 0) << result.err;
     for (const char* file : {"table.md", "details.md", "table.csv", "table.tex", "table.html"}) {
       EXPECT_EQ(formats::ReadFile(committed + "/" + file), formats::ReadFile(folder / file))
-          << committed << "/" << file << " is stale: build/release/bench/berth table " << table.name
+          << committed << "/" << file << " is stale: build/release/bench/stowplan table " << table.name
           << " --render";
     }
   }
 }
 
 }  // namespace
-}  // namespace berth::bench
+}  // namespace stowplan::bench

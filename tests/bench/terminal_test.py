@@ -79,7 +79,7 @@ def watch(arguments):
             break
         rest += got.decode()
     check(child.wait() == 130, f"status {child.returncode} after Ctrl-C")
-    check(any(line.startswith("berth: stopped after ") for line in drawn(rest)), f"nothing of the stop in {rest!r}")
+    check(any(line.startswith("stowplan: stopped after ") for line in drawn(rest)), f"nothing of the stop in {rest!r}")
     os.close(terminal)
 
 

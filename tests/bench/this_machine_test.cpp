@@ -11,7 +11,7 @@
 #include "tests/bench/program.h"
 #include "tests/temp_folder.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 using ::testing::Contains;
@@ -155,7 +155,7 @@ TEST(ThisMachine, KeepsToItsControlGroupAndItsThreads) {
   facts.limits = {.cpus = 64, .memory = sim::Bytes{1} << 40};
   EXPECT_EQ(ClusterOf(describe(facts)).devices[0].memory, sim::Bytes{16000} << 20) << "no more than there is";
   EXPECT_THAT(describe(facts).yaml, HasSubstr("cores: {value: 2,"));
-  facts.status = "Name:\tberth\nCpus_allowed_list:\t0,2\n";  // both threads of one core
+  facts.status = "Name:\tstowplan\nCpus_allowed_list:\t0,2\n";  // both threads of one core
   EXPECT_THAT(describe(facts).yaml, HasSubstr("cores: {value: 1,"));
   facts.status = "Cpus_allowed_list:\t1-2\n";
   EXPECT_THAT(describe(facts).yaml, HasSubstr("cores: {value: 2,"));
@@ -190,8 +190,8 @@ TEST(ThisMachine, IsWhatClusterHereMeans) {
                      "echo '1, NVIDIA A10, 23028, 4, 16, GPU-2' ;;\nesac\n");
   std::filesystem::permissions(folder / "nvidia-smi", std::filesystem::perms::owner_all);
   const auto placed = RunShell("export CUDA_VISIBLE_DEVICES=0; PATH=" + folder.path() +
-                               ":$PATH BERTH place 'chain(ops=4)' --cluster here --samples 5 --out run && "
-                               "BERTH export run --to graphml");
+                               ":$PATH STOWPLAN place 'chain(ops=4)' --cluster here --samples 5 --out run && "
+                               "STOWPLAN export run --to graphml");
   EXPECT_EQ(placed.status, 0) << placed.err;
   EXPECT_THAT(placed.out, HasSubstr("gpu0"));
   EXPECT_THAT(placed.out, HasSubstr("</graphml>"));
@@ -200,4 +200,4 @@ TEST(ThisMachine, IsWhatClusterHereMeans) {
 }
 
 }  // namespace
-}  // namespace berth::bench
+}  // namespace stowplan::bench

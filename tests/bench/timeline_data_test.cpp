@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 sim::MemoryPoint Point(sim::Picos time, sim::Bytes live) {
@@ -72,4 +72,4 @@ TEST(MemoryCurves, ADeviceWithoutMemoryHasNone) {
 }
 
 }  // namespace
-}  // namespace berth::bench
+}  // namespace stowplan::bench

@@ -6,7 +6,7 @@
 
 #include "sim/error.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 // One op on gpu0 during the first half, one on gpu1 during the last quarter, a transfer between them.
@@ -58,4 +58,4 @@ TEST(Timeline, RefusesAnotherText) {
 }
 
 }  // namespace
-}  // namespace berth::bench
+}  // namespace stowplan::bench

@@ -8,7 +8,7 @@
 #include "bench/tables/results.h"
 #include "bench/tables/table.h"
 
-namespace berth::bench::testing {
+namespace stowplan::bench::testing {
 
 inline TableDefinition TinyTable() {
   TableDefinition table;
@@ -77,7 +77,7 @@ inline CellRecord MakeRecord(const char* row, const char* column, const char* ki
   record.samples = record.budget;
   record.lower_bound_us = 0.5e6;
   record.cost_model = "analytic";
-  record.command = "berth table tiny";
+  record.command = "stowplan table tiny";
   record.revision = "0123456789ab";
   record.dirty = "no";
   record.machine = "a machine, 2 cores";
@@ -103,4 +103,4 @@ inline std::vector<CellRecord> TinyRecords() {
   };
 }
 
-}  // namespace berth::bench::testing
+}  // namespace stowplan::bench::testing

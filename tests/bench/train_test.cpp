@@ -1,4 +1,4 @@
-// berth train: one policy from several graphs, which places others; stopped and resumed it is the same.
+// stowplan train: one policy from several graphs, which places others; stopped and resumed it is the same.
 #include <chrono>
 #include <filesystem>
 #include <thread>
@@ -11,12 +11,12 @@
 #include "tests/bench/program.h"
 #include "tests/temp_folder.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 using testing::ExpectRefused;
 using testing::JsonOf;
-using testing::RunBerth;
+using testing::RunStowplan;
 using tests::TempFolder;
 
 std::vector<std::string> Train(const std::string& out, const std::vector<std::string>& more) {
@@ -42,22 +42,22 @@ using TrainWithLearners = testing::NeedsLearners;
 
 TEST_F(TrainWithLearners, SharesTheBudgetAndWritesAPolicy) {
   const TempFolder folder;
-  const auto json = JsonOf(RunBerth(Train(folder / "p.ckpt", {"--samples", "101"})));
+  const auto json = JsonOf(RunStowplan(Train(folder / "p.ckpt", {"--samples", "101"})));
   EXPECT_EQ(json["samples"], 101);
   EXPECT_EQ(json["graphs"][0]["samples"], 51);
   EXPECT_EQ(json["graphs"][1]["samples"], 50);
   EXPECT_EQ(json["interrupted"], false);
   EXPECT_EQ(folder.Files(), (std::vector<std::string>{"p.ckpt", "p.ckpt.log.csv"}));
-  const auto applied = JsonOf(RunBerth({"place", "--agent", "placeto(preset=walk)", "--init",
-                                        folder / "p.ckpt", "--learn", "no", "--graph", "random_dag(ops=12)",
-                                        "--cluster", "k80(gpus=2)", "--devices", "gpu", "--json", "-"}));
+  const auto applied = JsonOf(RunStowplan(
+      {"place", "--agent", "placeto(preset=walk)", "--init", folder / "p.ckpt", "--learn", "no", "--graph",
+       "random_dag(ops=12)", "--cluster", "k80(gpus=2)", "--devices", "gpu", "--json", "-"}));
   EXPECT_EQ(applied["samples"], 13);  // one pass over the units, and where it started
 }
 
 TEST_F(TrainWithLearners, StoppedAndResumedIsTheSamePolicy) {
   const TempFolder folder;
   const std::vector<std::string> budget = {"--samples", "2000"};
-  JsonOf(RunBerth(Train(folder / "whole", budget)));
+  JsonOf(RunStowplan(Train(folder / "whole", budget)));
   // How far it came by then is the machine's affair, so it is given more time until it can be asked to stop.
   for (int milliseconds = 100; !std::filesystem::exists(folder / "parts.state"); milliseconds *= 2) {
     ASSERT_LT(milliseconds, 60'000);
@@ -67,7 +67,7 @@ TEST_F(TrainWithLearners, StoppedAndResumedIsTheSamePolicy) {
   }
   auto resumed = budget;
   resumed.emplace_back("--resume");
-  EXPECT_EQ(JsonOf(RunBerth(Train(folder / "parts", resumed)))["samples"], 2000);
+  EXPECT_EQ(JsonOf(RunStowplan(Train(folder / "parts", resumed)))["samples"], 2000);
   EXPECT_EQ(formats::ReadFile(folder / "parts"), formats::ReadFile(folder / "whole"));
 }
 
@@ -87,16 +87,16 @@ TEST_F(TrainWithLearners, LooksAtTheOutputFirst) {
   EXPECT_FALSE(std::filesystem::exists(folder / "absent"));
 }
 
-// One call for the first time and for every later one, as of `berth place` and `berth table`.
+// One call for the first time and for every later one, as of `stowplan place` and `stowplan table`.
 TEST_F(TrainWithLearners, ResumesWhatWasNotBegunAndLeavesWhatIsComplete) {
   const TempFolder folder;
   const auto call = Train(folder / "p", {"--samples", "20", "--resume"});
-  EXPECT_EQ(JsonOf(RunBerth(call))["samples"], 20);
+  EXPECT_EQ(JsonOf(RunStowplan(call))["samples"], 20);
   const std::string policy = formats::ReadFile(folder / "p");
   ExpectRefused(call, "is complete");
   ExpectRefused(Train(folder / "p", {"--samples", "20"}), "--force replaces it");
   EXPECT_EQ(formats::ReadFile(folder / "p"), policy);
-  EXPECT_EQ(JsonOf(RunBerth(Train(folder / "p", {"--samples", "20", "--force"})))["samples"], 20);
+  EXPECT_EQ(JsonOf(RunStowplan(Train(folder / "p", {"--samples", "20", "--force"})))["samples"], 20);
 }
 
 TEST(Train, RefusesWrongCalls) {
@@ -111,4 +111,4 @@ TEST(Train, RefusesWrongCalls) {
 }
 
 }  // namespace
-}  // namespace berth::bench
+}  // namespace stowplan::bench

@@ -6,7 +6,7 @@
 
 #include "bench/explain/study.h"
 
-namespace berth::bench::testing {
+namespace stowplan::bench::testing {
 
 // a (10 us) on gpu0 sends 1 MB over 10 GB/s and 5 us to b (10 us) on gpu1: 125 us. `memory`: of gpu1.
 class TwoOps {
@@ -51,4 +51,4 @@ class TwoOps {
   const sim::Outcome* outcome_ = nullptr;
 };
 
-}  // namespace berth::bench::testing
+}  // namespace stowplan::bench::testing

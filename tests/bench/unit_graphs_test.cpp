@@ -14,7 +14,7 @@
 #include "bench/tables/table.h"
 #include "sim/spec.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 struct Row {
@@ -74,4 +74,4 @@ TEST(UnitGraphs, OfTheTablesHaveDepthAndAllThreePools) {
 }
 
 }  // namespace
-}  // namespace berth::bench
+}  // namespace stowplan::bench

@@ -6,7 +6,7 @@
 #include "bench/tables/rendered_table.h"
 #include "tests/bench/tiny_table.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 using ::testing::HasSubstr;
@@ -103,4 +103,4 @@ TEST(Units, ColumnsAreComparedOnTheRowsThatAllUnitsHave) {
 }
 
 }  // namespace
-}  // namespace berth::bench
+}  // namespace stowplan::bench

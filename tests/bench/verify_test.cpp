@@ -14,12 +14,12 @@
 #include "tests/bench/tiny_table.h"
 #include "tests/temp_folder.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 using ::testing::HasSubstr;
 using ::testing::Not;
-using testing::RunBerth;
+using testing::RunStowplan;
 using ::testing::StartsWith;
 
 std::vector<CellRecord> TinyRows(int seeds) {
@@ -149,7 +149,7 @@ class VerifyProgram : public ::testing::Test {
  protected:
   void SetUp() override {
     formats::WriteFile(folder_ / "mine.yaml",
-                       "format: berth.experiment\nversion: 1\nname: mine\nsamples: 20\nseeds: 2\ncolumns: "
+                       "format: stowplan.experiment\nversion: 1\nname: mine\nsamples: 20\nseeds: 2\ncolumns: "
                        "[single_gpu, random]\nrows: [{workload: chain(ops=4), cluster: k80(gpus=2)}]\n");
     const auto ran = Call({"--threads", "1"});
     ASSERT_EQ(ran.status, 0) << ran.err;
@@ -157,7 +157,7 @@ class VerifyProgram : public ::testing::Test {
   testing::ProgramResult Call(const std::vector<std::string>& more) const {
     std::vector<std::string> words = {"table", folder_ / "mine.yaml", "--out", folder_ / "out"};
     words.insert(words.end(), more.begin(), more.end());
-    return RunBerth(words, folder_.path());
+    return RunStowplan(words, folder_.path());
   }
   std::string Rows() const { return formats::ReadFile(folder_ / "out/rows.csv"); }
 
@@ -228,10 +228,10 @@ TEST_F(VerifyProgram, RefusesWhatItDoesNotDo) {
   EXPECT_THAT(Call({"--verify", "1", "--from", "other"}).err, HasSubstr("not together with --from"));
   EXPECT_EQ(Call({"--verify", "0"}).status, 2);
   EXPECT_THAT(Call({"--verify", "1", "--budget", "foo"}).err, HasSubstr("--budget foo: there are quick"));
-  const auto derived = RunBerth({"table", "bounds", "--verify", "1"}, folder_.path());
+  const auto derived = RunStowplan({"table", "bounds", "--verify", "1"}, folder_.path());
   EXPECT_EQ(derived.status, 2);
   EXPECT_THAT(derived.err, HasSubstr("is made of what others ran and has no cells"));
-  EXPECT_THAT(RunBerth({"table", "gate", "--verify", "1"}, folder_.path()).err,
+  EXPECT_THAT(RunStowplan({"table", "gate", "--verify", "1"}, folder_.path()).err,
               HasSubstr("has runs, no cells"));
   std::filesystem::remove(folder_ / "out/rows.csv");
   const auto none = Call({"--verify", "1"});
@@ -246,7 +246,8 @@ TEST(Verify, CommittedRowsAreWhatThisBuildComputes) {
                                      {"sgdp", "*/human,*/metis,*/heft,*/m_etf,rnnlm_2/local_search"},
                                      {"mars", "*/expert,*/heft,*/m_etf"},
                                      {"baechi", "*/m_sct,*/m_etf,*/m_topo"}}) {
-    const auto verified = RunBerth({"table", table, "--verify", "5", "--cells", cells}, BERTH_SOURCE_DIR);
+    const auto verified =
+        RunStowplan({"table", table, "--verify", "5", "--cells", cells}, STOWPLAN_SOURCE_DIR);
     EXPECT_EQ(verified.status, 0) << verified.err << verified.out;
     EXPECT_THAT(verified.out, Not(HasSubstr("settings before"))) << table;
   }
@@ -258,11 +259,11 @@ using VerifyWithLearners = testing::NeedsLearners;
 // draw, which libtorch's rounding moves: all its seeds are alike.
 TEST_F(VerifyWithLearners, CommittedWalksGreedyOnOffersAreWhatThisBuildComputes) {
   const auto verified =
-      RunBerth({"table", "placeto-generalization", "--verify", "6", "--cells", "ptb:*/greedy_offers"},
-               BERTH_SOURCE_DIR);
+      RunStowplan({"table", "placeto-generalization", "--verify", "6", "--cells", "ptb:*/greedy_offers"},
+                  STOWPLAN_SOURCE_DIR);
   EXPECT_EQ(verified.status, 0) << verified.err << verified.out;
   EXPECT_THAT(verified.out, HasSubstr("6 equal, 0 different"));
 }
 
 }  // namespace
-}  // namespace berth::bench
+}  // namespace stowplan::bench

@@ -11,12 +11,12 @@
 #include "scenarios/sizes.h"
 #include "sim/formats/formats.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 // The lines by column.
 std::vector<std::map<std::string, std::string>> Lines() {
-  const std::string path = std::string(BERTH_SOURCE_DIR) + "/bench/data/papers/workloads.csv";
+  const std::string path = std::string(STOWPLAN_SOURCE_DIR) + "/bench/data/papers/workloads.csv";
   const std::vector<CsvLine> lines = ParseCsv(formats::ReadFile(path), path, true);
   std::vector<std::map<std::string, std::string>> rows;
   for (std::size_t i = 1; i < lines.size(); ++i) {
@@ -100,4 +100,4 @@ TEST(WorkloadSizes, TheUnfusedGraphsAreCountedWhereTheyAreAskedFor) {
 }
 
 }  // namespace
-}  // namespace berth::bench
+}  // namespace stowplan::bench

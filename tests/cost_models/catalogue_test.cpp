@@ -7,7 +7,7 @@
 #include "cost_models/cost_models.h"
 #include "tests/cost_models/testing.h"
 
-namespace berth::cost_models {
+namespace stowplan::cost_models {
 namespace {
 
 using ::testing::HasSubstr;
@@ -20,7 +20,7 @@ const DeviceSheet& Sheet(const std::string& kind) {
 }
 
 std::string DataFile(const std::string& name) {
-  std::ifstream in(std::string(BERTH_SOURCE_DIR) + "/cost_models/data/" + name);
+  std::ifstream in(std::string(STOWPLAN_SOURCE_DIR) + "/cost_models/data/" + name);
   EXPECT_TRUE(in) << name;
   std::ostringstream text;
   text << in.rdbuf();
@@ -59,8 +59,8 @@ constexpr const char* kSheet =
     "    memory_bandwidth: {value: 100GB/s, source: \"data sheet: Nova\"}\n";
 
 TEST(Catalogue, TakesKindsOfOtherFilesAndOfClusters) {
-  const std::string devices = std::string("format: berth.devices\nversion: 1\ndevices:\n") + kSheet;
-  const std::string cluster = std::string("format: berth.cluster\nversion: 1\nkinds:\n") + kSheet +
+  const std::string devices = std::string("format: stowplan.devices\nversion: 1\ndevices:\n") + kSheet;
+  const std::string cluster = std::string("format: stowplan.cluster\nversion: 1\nkinds:\n") + kSheet +
                               "devices:\n  - {name: g, kind: nova}\n";
   for (const std::string& text : {devices, cluster}) {
     const auto more = CatalogueWith(BuiltinCatalogue(), {{text, "nova.yaml"}});
@@ -74,21 +74,21 @@ TEST(Catalogue, TakesKindsOfOtherFilesAndOfClusters) {
                 HasSubstr("again.yaml:4: "));
   }
   // A cluster without kinds, or with what only its own reader can judge, adds nothing; JSON is YAML too.
-  for (const char* text : {"format: berth.cluster\nwrong: 1\n", "{\"format\": \"berth.cluster\"}"}) {
+  for (const char* text : {"format: stowplan.cluster\nwrong: 1\n", "{\"format\": \"stowplan.cluster\"}"}) {
     EXPECT_EQ(CatalogueWith(BuiltinCatalogue(), {{text, "c.yaml"}})->DeviceNames(),
               BuiltinCatalogue().DeviceNames());
   }
   EXPECT_THAT(InputErrorOf([&] {
                 CatalogueWith(BuiltinCatalogue(), {{"a: 1\n", "x.yaml"}});
               }),
-              HasSubstr("the file has no \"format\", which must be \"berth.devices\""));
+              HasSubstr("the file has no \"format\", which must be \"stowplan.devices\""));
   // What was given as a cluster is told that it is to be one, not a file of devices.
   for (const char* text :
-       {"version: 1\n", "format: berth.clutser\nversion: 1\n", "format: berth.devices\nversion: 1\n"}) {
+       {"version: 1\n", "format: stowplan.clutser\nversion: 1\n", "format: stowplan.devices\nversion: 1\n"}) {
     EXPECT_THAT(InputErrorOf([&] {
                   CatalogueWith(BuiltinCatalogue(), {{text, "c.yaml", true}});
                 }),
-                HasSubstr("must be \"berth.cluster\""));
+                HasSubstr("must be \"stowplan.cluster\""));
   }
 }
 
@@ -219,11 +219,11 @@ TEST(Catalogue, UnknownKindsAreAbsent) {
 
 // ---- bad input --------------------------------------------------------------------------------------------
 
-constexpr char kGoodLinks[] = "format: berth.links\nversion: 1\nlinks: []\n";
+constexpr char kGoodLinks[] = "format: stowplan.links\nversion: 1\nlinks: []\n";
 
 std::string DeviceError(const std::string& devices) {
   const std::string efficiency = DataFile("efficiency.yaml");
-  const std::string text = "format: berth.devices\nversion: 1\ndevices:\n" + devices;
+  const std::string text = "format: stowplan.devices\nversion: 1\ndevices:\n" + devices;
   return InputErrorOf([&] { ParseCatalogue({text, kGoodLinks, efficiency}, "my"); });
 }
 
@@ -255,7 +255,7 @@ TEST(CatalogueReader, RefusesIncompleteEfficiencies) {
   std::string efficiency = DataFile("efficiency.yaml");
   const auto error = [&] {
     return InputErrorOf([&] {
-      ParseCatalogue({"format: berth.devices\nversion: 1\ndevices: []\n", kGoodLinks, efficiency}, "my");
+      ParseCatalogue({"format: stowplan.devices\nversion: 1\ndevices: []\n", kGoodLinks, efficiency}, "my");
     });
   };
   const auto at = efficiency.find("  - name: optimizer");
@@ -270,14 +270,14 @@ TEST(CatalogueReader, RefusesIncompleteEfficiencies) {
 TEST(CatalogueReader, ACurveBeginsAtTheLatencyAndRises) {
   const auto error = [](const std::string& knots) {
     const std::string links =
-        "format: berth.links\nversion: 1\nlinks:\n  - name: wire\n    description: a wire\n"
+        "format: stowplan.links\nversion: 1\nlinks:\n  - name: wire\n    description: a wire\n"
         "    bandwidth: {value: 1GB/s, source: \"assumption: x\"}\n    latency: {value: 5us, source: "
         "\"assumption: "
         "x\"}\n    curve: {value: " +
         knots + ", source: \"measured: x\"}\n";
     return InputErrorOf([&] {
-      ParseCatalogue({"format: berth.devices\nversion: 1\ndevices: []\n", links, DataFile("efficiency.yaml")},
-                     "my");
+      ParseCatalogue(
+          {"format: stowplan.devices\nversion: 1\ndevices: []\n", links, DataFile("efficiency.yaml")}, "my");
     });
   };
   EXPECT_THAT(error("[[0, 4us], [1MiB, 9us]]"), HasSubstr("must be [0, the latency]"));
@@ -288,4 +288,4 @@ TEST(CatalogueReader, ACurveBeginsAtTheLatencyAndRises) {
 }
 
 }  // namespace
-}  // namespace berth::cost_models
+}  // namespace stowplan::cost_models

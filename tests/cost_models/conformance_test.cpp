@@ -13,7 +13,7 @@
 #include "tests/cost_models/testing.h"
 #include "tests/temp_folder.h"
 
-namespace berth::cost_models {
+namespace stowplan::cost_models {
 namespace {
 
 using testing::DeviceOf;
@@ -189,4 +189,4 @@ TEST(Registry, BadPathsAndNestingAreRefused) {
 }
 
 }  // namespace
-}  // namespace berth::cost_models
+}  // namespace stowplan::cost_models

@@ -10,7 +10,7 @@
 #include "tests/cost_models/testing.h"
 #include "tests/temp_folder.h"
 
-namespace berth::cost_models {
+namespace stowplan::cost_models {
 namespace {
 
 using ::testing::HasSubstr;
@@ -203,4 +203,4 @@ TEST(PriceOps, AsksTheChain) {
 }
 
 }  // namespace
-}  // namespace berth::cost_models
+}  // namespace stowplan::cost_models

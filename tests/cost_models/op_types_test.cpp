@@ -8,7 +8,7 @@
 
 #include "tests/cost_models/testing.h"
 
-namespace berth::cost_models {
+namespace stowplan::cost_models {
 namespace {
 
 sim::Op OpOf(const std::string& type) {
@@ -42,7 +42,7 @@ TEST(OpTypes, TypesOfListsEveryTypeInOneClass) {
 
 // docs/op_types.md lists the types of each class in a table row: "| `gemm` | arithmetic | … |".
 TEST(OpTypes, TheDocsListExactlyTheTypesOfEachClass) {
-  std::ifstream docs(std::string(BERTH_SOURCE_DIR) + "/docs/op_types.md");
+  std::ifstream docs(std::string(STOWPLAN_SOURCE_DIR) + "/docs/op_types.md");
   ASSERT_TRUE(docs);
   int classes = 0;
   for (std::string line; std::getline(docs, line);) {
@@ -150,4 +150,4 @@ TEST(OpClass, NamesRoundTrip) {
 }
 
 }  // namespace
-}  // namespace berth::cost_models
+}  // namespace stowplan::cost_models

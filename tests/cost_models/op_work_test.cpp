@@ -4,7 +4,7 @@
 
 #include "tests/cost_models/testing.h"
 
-namespace berth::cost_models {
+namespace stowplan::cost_models {
 namespace {
 
 using testing::GraphOf;
@@ -144,4 +144,4 @@ TEST(Signature, TellsShapesTypesAndWorkAttributes) {
 }
 
 }  // namespace
-}  // namespace berth::cost_models
+}  // namespace stowplan::cost_models

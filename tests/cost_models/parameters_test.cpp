@@ -7,7 +7,7 @@
 #include "tests/cost_models/testing.h"
 #include "tests/temp_folder.h"
 
-namespace berth::cost_models {
+namespace stowplan::cost_models {
 namespace {
 
 using ::testing::HasSubstr;
@@ -132,7 +132,7 @@ TEST(Parameters, CurvesRise) {
 }
 
 TEST(Parameters, OtherFilesAreRefused) {
-  EXPECT_THAT(ErrorOf(With("berth.cost_model", "berth.graph")), HasSubstr("berth.cost_model"));
+  EXPECT_THAT(ErrorOf(With("stowplan.cost_model", "stowplan.graph")), HasSubstr("stowplan.cost_model"));
   EXPECT_THAT(ErrorOf(With("\"version\": 1", "\"version\": 2")), HasSubstr("version"));
   const std::string text = PrintParameters(testing::ExampleParameters(kOp));
   for (std::size_t length = 0; length + 2 < text.size(); length += 7) {  // the text ends in "}\n"
@@ -164,7 +164,7 @@ sim::Cluster ClusterWith(const std::string& device, const std::string& link) {
   const auto parameters = std::make_shared<const Parameters>(testing::ExampleParameters(kOp));
   const auto catalogue = CalibratedCatalogue({parameters}, BuiltinCatalogue());
   return formats::ParseCluster(
-      "format: berth.cluster\nversion: 1\nname: box\ndispatch: {cost: auto}\ndevices:\n"
+      "format: stowplan.cluster\nversion: 1\nname: box\ndispatch: {cost: auto}\ndevices:\n"
       "  - {name: c, kind: cpu-broadwell, memory: 1GiB}\n"
       "  - {name: k, kind: k40}\n  - {name: g, kind: h200" +
           device + "}\nlinks:\n  - {name: l, ends: [c, g], kind: " + link +
@@ -192,7 +192,7 @@ TEST(CalibratedCatalogue, ClustersTakeWhatWasMeasured) {
 TEST(CalibratedCatalogue, WhatWasNotMeasuredIsRefused) {
   const auto parse = [](const std::string& rest) {
     formats::ParseCluster(
-        "format: berth.cluster\nversion: 1\nname: box\ndevices:\n  - {name: g, kind: k40" + rest + "}\n",
+        "format: stowplan.cluster\nversion: 1\nname: box\ndevices:\n  - {name: g, kind: k40" + rest + "}\n",
         "box.yaml", BuiltinCatalogue());
   };
   EXPECT_THAT(InputErrorOf([&] { parse(", concurrency: auto"); }),
@@ -210,4 +210,4 @@ TEST(StructuralFingerprint, TellsKindsApart) {
 }
 
 }  // namespace
-}  // namespace berth::cost_models
+}  // namespace stowplan::cost_models

@@ -9,7 +9,7 @@
 #include "cost_models/portable_math.h"
 #include "tests/cost_models/testing.h"
 
-namespace berth::cost_models {
+namespace stowplan::cost_models {
 namespace {
 
 using ::testing::HasSubstr;
@@ -128,4 +128,4 @@ RC_GTEST_PROP(FitRatioCurveProperties, NeverDecreasesAndReadsBack, ()) {
 }
 
 }  // namespace
-}  // namespace berth::cost_models
+}  // namespace stowplan::cost_models

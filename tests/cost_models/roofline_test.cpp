@@ -5,7 +5,7 @@
 
 #include "tests/cost_models/testing.h"
 
-namespace berth::cost_models {
+namespace stowplan::cost_models {
 namespace {
 
 constexpr double kTight = 1e-12;  // relative: a handful of roundings
@@ -135,4 +135,4 @@ RC_GTEST_PROP(RooflineProperties, MonotoneInShape, ()) {
 }
 
 }  // namespace
-}  // namespace berth::cost_models
+}  // namespace stowplan::cost_models

@@ -1,4 +1,4 @@
-// The prices of real GPUs that ship with berth: which kinds have them, and that they answer sensibly.
+// The prices of real GPUs that ship with stowplan: which kinds have them, and that they answer sensibly.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include "tests/cost_models/testing.h"
 #include "tests/temp_folder.h"
 
-namespace berth::cost_models {
+namespace stowplan::cost_models {
 namespace {
 
 using ::testing::HasSubstr;
@@ -164,4 +164,4 @@ TEST(ShippedPrices, GrowWithTheWorkFarBeyondWhatWasMeasured) {
 }
 
 }  // namespace
-}  // namespace berth::cost_models
+}  // namespace stowplan::cost_models

@@ -9,7 +9,7 @@
 #include "cost_models/small_linear.h"
 #include "tests/cost_models/testing.h"
 
-namespace berth::cost_models {
+namespace stowplan::cost_models {
 namespace {
 
 using ::testing::ElementsAre;
@@ -226,4 +226,4 @@ RC_GTEST_PROP(SmallLinearProperties, EigenvectorsDiagonalise, ()) {
 }
 
 }  // namespace
-}  // namespace berth::cost_models
+}  // namespace stowplan::cost_models

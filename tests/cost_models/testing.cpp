@@ -4,7 +4,7 @@
 
 #include "cost_models/op_work.h"
 
-namespace berth::cost_models::testing {
+namespace stowplan::cost_models::testing {
 namespace {
 
 // Property tests draw the same cases on every run; a seed given from outside wins.
@@ -46,7 +46,7 @@ sim::OpGraph GraphOf(const OpCase& op) {
 
 sim::Device DeviceOf(const std::string& kind) {
   const sim::DeviceKind* found = BuiltinCatalogue().FindDevice(kind);
-  BERTH_CHECK(found != nullptr);
+  STOWPLAN_CHECK(found != nullptr);
   sim::Device device;
   device.name = kind;
   device.kind = kind;
@@ -62,7 +62,7 @@ std::optional<sim::Price> PriceOf(const sim::CostModel& model, const OpCase& op,
 
 Provenance ExampleProvenance() {
   return {"NVIDIA H200, made up", "580.0",   "cuBLAS 13",
-          "2026-11-20",           "0123abc", "berth calibrate trace.json"};
+          "2026-11-20",           "0123abc", "stowplan calibrate trace.json"};
 }
 
 Parameters ExampleParameters(const OpCase& op) {
@@ -106,4 +106,4 @@ Parameters ExampleParameters(const OpCase& op) {
   return parameters;
 }
 
-}  // namespace berth::cost_models::testing
+}  // namespace stowplan::cost_models::testing

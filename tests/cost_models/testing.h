@@ -8,7 +8,7 @@
 #include "cost_models/parameters.h"
 #include "sim/op_graph.h"
 
-namespace berth::cost_models::testing {
+namespace stowplan::cost_models::testing {
 
 struct TensorCase {
   std::vector<std::int64_t> shape;
@@ -44,14 +44,14 @@ Provenance ExampleProvenance();
 template <typename F>
 std::string InputErrorOf(F f);
 
-}  // namespace berth::cost_models::testing
+}  // namespace stowplan::cost_models::testing
 
 #include <gtest/gtest.h>
 
 #include "sim/error.h"
 
 template <typename F>
-std::string berth::cost_models::testing::InputErrorOf(F f) {
+std::string stowplan::cost_models::testing::InputErrorOf(F f) {
   try {
     f();
   } catch (const InputError& error) {

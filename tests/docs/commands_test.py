@@ -10,7 +10,7 @@
    calls must be executable.
  - a comment <!-- given: FILE as NAME --> brings a file of the repository that a reader would have of his own.
 
-A page's commands run in one empty folder, with `berth` and `berth-profile` on the path; 77 = the build lacks something.
+A page's commands run in one empty folder, with `stowplan` and `stowplan-profile` on the path; 77 = the build lacks something.
 """
 
 import os

@@ -9,7 +9,7 @@
 #include "tests/formats/testing.h"
 #include "tests/formats/worked_case.h"
 
-namespace berth::formats {
+namespace stowplan::formats {
 namespace {
 
 using Json = nlohmann::json;
@@ -124,4 +124,4 @@ TEST(ChromeTrace, PublishedRules) {
 }
 
 }  // namespace
-}  // namespace berth::formats
+}  // namespace stowplan::formats

@@ -5,13 +5,13 @@
 #include "sim/formats/formats.h"
 #include "tests/formats/testing.h"
 
-namespace berth::formats {
+namespace stowplan::formats {
 namespace {
 
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-const std::string kHead = "format: berth.cluster\nversion: 1\nname: c\n";  // three lines
+const std::string kHead = "format: stowplan.cluster\nversion: 1\nname: c\n";  // three lines
 
 sim::Cluster ClusterOf(const std::string& rest) {
   return ParseCluster(kHead + rest, "c.yaml", SampleCatalogue());
@@ -105,7 +105,7 @@ TEST(Cluster, MayHaveNoLinks) {
 }
 
 TEST(Cluster, WithoutANameIsNamedByItsFile) {
-  EXPECT_EQ(ParseCluster("format: berth.cluster\nversion: 1\ndevices: [{name: g, kind: gpu-a}]\n",
+  EXPECT_EQ(ParseCluster("format: stowplan.cluster\nversion: 1\ndevices: [{name: g, kind: gpu-a}]\n",
                          "dir/box.yaml", SampleCatalogue())
                 .name,
             "box");
@@ -115,11 +115,11 @@ TEST(Cluster, WithoutANameIsNamedByItsFile) {
 
 TEST(ClusterRefuses, OtherFormatsVersionsAndKeys) {
   EXPECT_EQ(
-      MessageOf([] { ParseCluster("format: berth.scenario\nversion: 1\n", "c.yaml", SampleCatalogue()); }),
-      "c.yaml:1: format is \"berth.scenario\", but must be \"berth.cluster\" here");
+      MessageOf([] { ParseCluster("format: stowplan.scenario\nversion: 1\n", "c.yaml", SampleCatalogue()); }),
+      "c.yaml:1: format is \"stowplan.scenario\", but must be \"stowplan.cluster\" here");
   EXPECT_EQ(
-      MessageOf([] { ParseCluster("format: berth.cluster\nversion: 9\n", "c.yaml", SampleCatalogue()); }),
-      "c.yaml:2: version is 9, but this program knows berth.cluster only up to version 1");
+      MessageOf([] { ParseCluster("format: stowplan.cluster\nversion: 9\n", "c.yaml", SampleCatalogue()); }),
+      "c.yaml:2: version is 9, but this program knows stowplan.cluster only up to version 1");
   EXPECT_EQ(
       ClusterError("device: []\n"),
       "c.yaml:4: device is not known here; the known keys are format, version, name, rules, kinds, devices, "
@@ -215,7 +215,7 @@ TEST(ClusterRefuses, WrongNames) {
 TEST(ClusterRefuses, NamesThatAreNoLineOfText) {
   for (const char* name : {"''", "\"a\\nb\"", "\"\\e[2J\"", "\"\\x85\"", "\"\\0\""}) {
     EXPECT_THAT(MessageOf([&] {
-                  ParseCluster("format: berth.cluster\nversion: 1\nname: " + std::string(name), "c.yaml",
+                  ParseCluster("format: stowplan.cluster\nversion: 1\nname: " + std::string(name), "c.yaml",
                                SampleCatalogue());
                 }),
                 StartsWith("c.yaml:3: name must be a name: not empty, without control characters"));
@@ -288,4 +288,4 @@ TEST(ClusterRefuses, TruncationsOfTheDocument) {
 }
 
 }  // namespace
-}  // namespace berth::formats
+}  // namespace stowplan::formats

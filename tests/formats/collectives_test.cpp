@@ -14,7 +14,7 @@
 #include "tests/sim/no_cost_model.h"
 #include "tests/temp_folder.h"
 
-namespace berth::formats {
+namespace stowplan::formats {
 namespace {
 
 using ::testing::ElementsAre;
@@ -22,7 +22,7 @@ using ::testing::HasSubstr;
 
 // Links of 1 GB/s and 1 us join neighbours, or `all` pairs.
 sim::Cluster RingCluster(int ranks, const std::string& interconnect, bool all = false) {
-  std::string text = "format: berth.cluster\nversion: 1\ninterconnect: " + interconnect + "\ndevices:\n";
+  std::string text = "format: stowplan.cluster\nversion: 1\ninterconnect: " + interconnect + "\ndevices:\n";
   for (int i = 0; i < ranks; ++i) text += fmt::format("  - {{name: d{}, kind: cpu-bare, memory: 1GiB}}\n", i);
   text += "links:\n";
   for (int i = 0; i < ranks; ++i) {
@@ -37,7 +37,7 @@ sim::Cluster RingCluster(int ranks, const std::string& interconnect, bool all = 
 
 // Each of four joined to a switch by such a link; copies of a `kind` pass its engines.
 sim::Cluster StarCluster(const std::string& interconnect, const std::string& kind) {
-  std::string text = "format: berth.cluster\nversion: 1\ninterconnect: " + interconnect +
+  std::string text = "format: stowplan.cluster\nversion: 1\ninterconnect: " + interconnect +
                      "\ndispatch: {cost: 0us}\ndevices:\n";
   for (int i = 0; i < 4; ++i) text += fmt::format("  - {{name: d{}, kind: {}, memory: 1GiB}}\n", i, kind);
   text += "switches: [middle]\nlinks:\n";
@@ -453,4 +453,4 @@ TEST(Collectives, RefusesWhatMakesNoSense) {
 }
 
 }  // namespace
-}  // namespace berth::formats
+}  // namespace stowplan::formats

@@ -9,7 +9,7 @@
 #include "sim/formats/yaml_reader.h"
 #include "tests/formats/testing.h"
 
-namespace berth::formats {
+namespace stowplan::formats {
 namespace {
 
 using ::testing::AllOf;
@@ -221,23 +221,24 @@ TEST(Fields, NullIsNoDefault) {
 TEST(FieldsDeathTest, AskingForAnUndeclaredKeyIsAFaultOfTheReader) {
   const Document document = ParseJson("{}", "f.json");
   const Fields fields(document.root(), kKeys);
-  EXPECT_DEATH(fields.Find("nmae"), "berth is wrong here");
+  EXPECT_DEATH(fields.Find("nmae"), "stowplan is wrong here");
 }
 
 TEST(CheckFormat, NamesFormatAndVersion) {
   const auto error = [](const std::string& text) {
-    return MessageOf([&] { CheckFormat(ParseJson(text, "f.json"), "berth.graph", 2); });
+    return MessageOf([&] { CheckFormat(ParseJson(text, "f.json"), "stowplan.graph", 2); });
   };
-  EXPECT_EQ(error("[]"), "f.json: the file must be an object with \"format\": \"berth.graph\"");
-  EXPECT_EQ(error("{}"), "f.json: the file has no \"format\", which must be \"berth.graph\"");
-  EXPECT_EQ(error(R"({"format": "berth.cluster"})"),
-            "f.json: format is \"berth.cluster\", but must be \"berth.graph\" here");
-  EXPECT_EQ(error(R"({"format": "berth.graph"})"), "f.json: the file has no \"version\", which must be 2");
-  EXPECT_EQ(error(R"({"format": "berth.graph", "version": 3})"),
-            "f.json: version is 3, but this program knows berth.graph only up to version 2");
-  EXPECT_EQ(error(R"({"format": "berth.graph", "version": "1"})"),
+  EXPECT_EQ(error("[]"), "f.json: the file must be an object with \"format\": \"stowplan.graph\"");
+  EXPECT_EQ(error("{}"), "f.json: the file has no \"format\", which must be \"stowplan.graph\"");
+  EXPECT_EQ(error(R"({"format": "stowplan.cluster"})"),
+            "f.json: format is \"stowplan.cluster\", but must be \"stowplan.graph\" here");
+  EXPECT_EQ(error(R"({"format": "stowplan.graph"})"), "f.json: the file has no \"version\", which must be 2");
+  EXPECT_EQ(error(R"({"format": "stowplan.graph", "version": 3})"),
+            "f.json: version is 3, but this program knows stowplan.graph only up to version 2");
+  EXPECT_EQ(error(R"({"format": "stowplan.graph", "version": "1"})"),
             "f.json: version must be a whole number, but is \"1\"");
-  EXPECT_EQ(CheckFormat(ParseJson(R"({"version": 1, "format": "berth.graph"})", "f"), "berth.graph", 2), 1);
+  EXPECT_EQ(CheckFormat(ParseJson(R"({"version": 1, "format": "stowplan.graph"})", "f"), "stowplan.graph", 2),
+            1);
 }
 
 // ---- YAML ---------------------------------------------------------------------------------------
@@ -291,7 +292,7 @@ TEST(Yaml, RefusesKeysGivenTwice) {
   EXPECT_EQ(YamlError("a: 1\nb: {c: 1}\na: 2\n"), "f.yaml:3: a is there twice; every key must be given once");
 }
 
-TEST(Yaml, RefusesWhatBerthHasNoUseFor) {
+TEST(Yaml, RefusesWhatStowplanHasNoUseFor) {
   EXPECT_EQ(YamlError("a: &x 1\nb: *x\n"), "f.yaml:1: anchors are not read; remove the &name");
   EXPECT_EQ(YamlError("a: 1\nb: !!int 3\n"),
             "f.yaml:2: tags are not read; remove \"!tag:yaml.org,2002:int\"");
@@ -326,4 +327,4 @@ TEST(Yaml, LimitsNesting) {
 }
 
 }  // namespace
-}  // namespace berth::formats
+}  // namespace stowplan::formats

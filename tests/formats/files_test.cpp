@@ -14,7 +14,7 @@
 #include "tests/formats/testing.h"
 #include "tests/temp_folder.h"
 
-namespace berth::formats {
+namespace stowplan::formats {
 namespace {
 
 namespace fs = std::filesystem;
@@ -248,4 +248,4 @@ TEST_F(Files, DashIsStandardInputAndOutput) {
 }
 
 }  // namespace
-}  // namespace berth::formats
+}  // namespace stowplan::formats

@@ -4,14 +4,14 @@
 #include "sim/formats/formats.h"
 #include "tests/formats/testing.h"
 
-namespace berth::formats {
+namespace stowplan::formats {
 namespace {
 
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
 sim::OpGraph ParseOps(const std::string& ops) {
-  return ParseGraph(R"({"format": "berth.graph", "version": 1, "name": "g", "ops": [)" + ops + "]}",
+  return ParseGraph(R"({"format": "stowplan.graph", "version": 1, "name": "g", "ops": [)" + ops + "]}",
                     "g.json");
 }
 std::string ErrorOfOps(const std::string& ops) {
@@ -58,7 +58,8 @@ TEST(Graph, DefaultsAreEmptyAndZero) {
 }
 
 TEST(Graph, WithoutANameIsNamedByItsFile) {
-  const char* const text = R"({"format": "berth.graph", "version": 1, "ops": [{"name": "a", "type": "T"}]})";
+  const char* const text =
+      R"({"format": "stowplan.graph", "version": 1, "ops": [{"name": "a", "type": "T"}]})";
   EXPECT_EQ(ParseGraph(text, "models/net.json.zst").name, "net");
 }
 
@@ -136,7 +137,7 @@ TEST(Graph, PrintsOneOpALine) {
       ParseOps(R"({"name": "a", "type": "T", "outputs": [{"bytes": 4}], "cost_us": 0.1},
                                       {"name": "b", "type": "T", "inputs": ["a"], "attributes": {"x": [1, 2.0, null]}})");
   EXPECT_EQ(PrintGraph(graph),
-            "{\"format\": \"berth.graph\", \"version\": 1, \"name\": \"g\",\n"
+            "{\"format\": \"stowplan.graph\", \"version\": 1, \"name\": \"g\",\n"
             " \"ops\": [\n"
             "  {\"name\": \"a\", \"type\": \"T\", \"outputs\": [{\"bytes\": 4}], \"cost_us\": 0.1},\n"
             "  {\"name\": \"b\", \"type\": \"T\", \"inputs\": [\"a:0\"], \"attributes\": {\"x\": [1, 2.0, "
@@ -146,10 +147,11 @@ TEST(Graph, PrintsOneOpALine) {
 // ---- what is refused ----------------------------------------------------------------------------
 
 TEST(GraphRefuses, OtherFormatsAndVersions) {
-  EXPECT_EQ(MessageOf([] { ParseGraph(R"({"format": "berth.placement", "version": 1})", "g.json"); }),
-            "g.json: format is \"berth.placement\", but must be \"berth.graph\" here");
-  EXPECT_EQ(MessageOf([] { ParseGraph(R"({"format": "berth.graph", "version": 2, "ops": []})", "g.json"); }),
-            "g.json: version is 2, but this program knows berth.graph only up to version 1");
+  EXPECT_EQ(MessageOf([] { ParseGraph(R"({"format": "stowplan.placement", "version": 1})", "g.json"); }),
+            "g.json: format is \"stowplan.placement\", but must be \"stowplan.graph\" here");
+  EXPECT_EQ(
+      MessageOf([] { ParseGraph(R"({"format": "stowplan.graph", "version": 2, "ops": []})", "g.json"); }),
+      "g.json: version is 2, but this program knows stowplan.graph only up to version 1");
 }
 
 TEST(GraphRefuses, UnknownKeys) {
@@ -208,13 +210,13 @@ TEST(GraphRefuses, ControlCharactersInFreeText) {
   EXPECT_THAT(ErrorOfOps(R"({"name": "a", "type": "T", "outputs": [{"dtype": "f\n32"}]})"),
               HasSubstr("dtype must be one of f64, f32, "));
   EXPECT_THAT(
-      MessageOf([] { ParseGraph(R"({"format": "berth.graph", "version": 1, "name": "\t"})", "g.json"); }),
+      MessageOf([] { ParseGraph(R"({"format": "stowplan.graph", "version": 1, "name": "\t"})", "g.json"); }),
       StartsWith("g.json: name must be a name"));
 }
 
 TEST(GraphRefuses, PricesOfUnknownKindsWhereACatalogueIsGiven) {
   const std::string head =
-      R"({"format": "berth.graph", "version": 1, "ops": [{"name": "a", "type": "T", "cost_us": )";
+      R"({"format": "stowplan.graph", "version": 1, "ops": [{"name": "a", "type": "T", "cost_us": )";
   const auto error = [&](const std::string& cost) {
     return MessageOf([&] { ParseGraph(head + cost + "}]}", "g.json", &SampleCatalogue()); });
   };
@@ -300,4 +302,4 @@ TEST(GraphRefuses, EveryTruncation) {
 }
 
 }  // namespace
-}  // namespace berth::formats
+}  // namespace stowplan::formats

@@ -8,7 +8,7 @@
 #include "tests/formats/readers.h"
 #include "tests/formats/testing.h"
 
-namespace berth::formats {
+namespace stowplan::formats {
 
 // What gtest calls a case; else it prints the bytes, addresses among them.
 static void PrintTo(const Reader& reader, std::ostream* out) {
@@ -64,7 +64,7 @@ const char* const kTokens[] = {"{",
                                "persistent",
                                "cost_us",
                                "format",
-                               "berth.graph",
+                               "stowplan.graph",
                                "name",
                                "ops"};
 
@@ -131,4 +131,4 @@ INSTANTIATE_TEST_SUITE_P(Readers, Mutation, ::testing::ValuesIn(Readers().begin(
                          [](const auto& row) { return row.param.name; });
 
 }  // namespace
-}  // namespace berth::formats
+}  // namespace stowplan::formats

@@ -4,7 +4,7 @@
 #include "tests/formats/testing.h"
 #include "tests/formats/worked_case.h"
 
-namespace berth::formats {
+namespace stowplan::formats {
 namespace {
 
 // Bytes are rounded up to 256: 1000000 -> 1000192; on gpu1 that copy, then 256 for the output and 256 of
@@ -41,4 +41,4 @@ TEST(PrintOutcome, TimesAreExact) {
 }
 
 }  // namespace
-}  // namespace berth::formats
+}  // namespace stowplan::formats

@@ -4,7 +4,7 @@
 #include "sim/formats/formats.h"
 #include "tests/formats/testing.h"
 
-namespace berth::formats {
+namespace stowplan::formats {
 namespace {
 
 using ::testing::HasSubstr;
@@ -13,16 +13,16 @@ using ::testing::StartsWith;
 class PlacementFile : public ::testing::Test {
  protected:
   PlacementFile()
-      : graph_(ParseGraph(R"({"format": "berth.graph", "version": 1, "name": "g", "ops": [
+      : graph_(ParseGraph(R"({"format": "stowplan.graph", "version": 1, "name": "g", "ops": [
             {"name": "a", "type": "T", "colocate": "s", "outputs": [{}]}, {"name": "b", "type": "T", "inputs": ["a"]},
             {"name": "c", "type": "T", "colocate": "s"}]})",
                           "g.json")),
-        cluster_(ParseCluster("format: berth.cluster\nversion: 1\nname: box\n"
+        cluster_(ParseCluster("format: stowplan.cluster\nversion: 1\nname: box\n"
                               "devices: [{name: gpu0, kind: gpu-a}, {name: gpu1, kind: gpu-a}]\n",
                               "c.yaml", SampleCatalogue())) {}
 
   sim::Placement Parse(const std::string& rest) const {
-    return ParsePlacement(R"({"format": "berth.placement", "version": 1, "graph": "g", )" + rest + "}",
+    return ParsePlacement(R"({"format": "stowplan.placement", "version": 1, "graph": "g", )" + rest + "}",
                           "p.json", graph_, cluster_);
   }
   std::string ErrorOf(const std::string& rest) const {
@@ -101,7 +101,7 @@ TEST_F(PlacementFile, RefusesUnknownKeysAndEveryTruncation) {
   EXPECT_EQ(ErrorOf(kWhole + R"(, "devices": 2)"),
             "p.json: devices is not known here; the known keys are format, version, graph, placement, "
             "priority and order");
-  const std::string whole = R"({"format": "berth.placement", "version": 1, )" + kWhole + "}";
+  const std::string whole = R"({"format": "stowplan.placement", "version": 1, )" + kWhole + "}";
   for (std::size_t size = 0; size < whole.size(); ++size) {
     EXPECT_THAT(MessageOf([&] { ParsePlacement(whole.substr(0, size), "p.json", graph_, cluster_); }),
                 HasSubstr("is not valid JSON"));
@@ -109,4 +109,4 @@ TEST_F(PlacementFile, RefusesUnknownKeysAndEveryTruncation) {
 }
 
 }  // namespace
-}  // namespace berth::formats
+}  // namespace stowplan::formats

@@ -8,14 +8,14 @@
 #include "sim/formats/collectives.h"
 #include "sim/formats/formats.h"
 
-namespace berth::formats {
+namespace stowplan::formats {
 namespace {
 
 using ::testing::HasSubstr;
 
 // A product whose parts are added over the ranks, and what reads the sum. `collective` is its type and what stands behind it.
 std::string Program(const std::string& collective, int bytes_out = 400, const std::string& more = "") {
-  return R"({"format": "berth.graph", "version": 1, "name": "rank", "ops": [
+  return R"({"format": "stowplan.graph", "version": 1, "name": "rank", "ops": [
     {"name": "x", "type": "Placeholder", "outputs": [{"bytes": 400}]},
     {"name": "part", "type": "MatMul", "inputs": ["x"], "flops": 10, "outputs": [{"bytes": 400}], "group": "layer"},
     {"name": "sum", "type": ")" +
@@ -40,7 +40,7 @@ std::string ProgramError(const std::string& json) {
 
 // The same as what a file says that has all ranks.
 TEST(RankProgram, IsTheGraphOfAllRanks) {
-  const sim::OpGraph all = Read(R"({"format": "berth.graph", "version": 1, "name": "rank", "ops": [
+  const sim::OpGraph all = Read(R"({"format": "stowplan.graph", "version": 1, "name": "rank", "ops": [
     {"name": "rank0/x", "type": "Placeholder", "outputs": [{"bytes": 400}], "group": "rank0", "colocate": "rank0"},
     {"name": "rank1/x", "type": "Placeholder", "outputs": [{"bytes": 400}], "group": "rank1", "colocate": "rank1"},
     {"name": "rank0/part", "type": "MatMul", "inputs": ["rank0/x"], "flops": 10, "outputs": [{"bytes": 400}], "group": "rank0/layer", "colocate": "rank0"},
@@ -128,4 +128,4 @@ TEST(RankProgram, RefusesToCopyTooMuch) {
 }
 
 }  // namespace
-}  // namespace berth::formats
+}  // namespace stowplan::formats

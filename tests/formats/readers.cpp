@@ -6,15 +6,15 @@
 #include "sim/formats/yaml_reader.h"
 #include "tests/formats/sample_catalogue.h"
 
-namespace berth::formats {
+namespace stowplan::formats {
 namespace {
 
 constexpr std::string_view kGraph =
-    R"({"format": "berth.graph", "version": 1, "name": "inception_v3", "ops": [
+    R"({"format": "stowplan.graph", "version": 1, "name": "inception_v3", "ops": [
   {"name": "conv0/weights", "type": "Variable", "outputs": [{"bytes": 1}]}, {"name": "images", "type": "Placeholder"},
   {"name": "conv0", "type": "T", "inputs": ["conv0/weights"], "outputs": [{}]}, {"name": "init", "type": "NoOp"},
   {"name": "flatten", "type": "T", "inputs": ["conv0"]}]})";
-constexpr std::string_view kCluster = R"({format: berth.cluster, version: 1, devices: [
+constexpr std::string_view kCluster = R"({format: stowplan.cluster, version: 1, devices: [
   {name: cpu0, kind: cpu-a}, {name: gpu0, kind: gpu-a}, {name: gpu1, kind: gpu-a}]})";
 
 // Runs `read` and gives what it throws on input to the wind.
@@ -23,21 +23,21 @@ void Tolerate(const Read& read) {
   try {
     read();
   } catch (const InputError& error) {
-    BERTH_CHECK(*error.what() != '\0');
+    STOWPLAN_CHECK(*error.what() != '\0');
   }
 }
 
 void TryGraph(std::string_view text) {
   std::string printed;
   Tolerate([&] { printed = PrintGraph(ParseGraph(text, "input")); });
-  if (!printed.empty()) BERTH_CHECK_EQ(PrintGraph(ParseGraph(printed, "printed")), printed);
+  if (!printed.empty()) STOWPLAN_CHECK_EQ(PrintGraph(ParseGraph(printed, "printed")), printed);
 }
 
 void TryCluster(std::string_view text) {
   std::string printed;
   Tolerate([&] { printed = PrintCluster(ParseCluster(text, "input", SampleCatalogue())); });
   if (!printed.empty()) {
-    BERTH_CHECK_EQ(PrintCluster(ParseCluster(printed, "printed", SampleCatalogue())), printed);
+    STOWPLAN_CHECK_EQ(PrintCluster(ParseCluster(printed, "printed", SampleCatalogue())), printed);
   }
 }
 
@@ -49,7 +49,7 @@ void TryPlacement(std::string_view text) {
   };
   std::string printed;
   Tolerate([&] { printed = print(text, "input"); });
-  if (!printed.empty()) BERTH_CHECK_EQ(print(printed, "printed"), printed);
+  if (!printed.empty()) STOWPLAN_CHECK_EQ(print(printed, "printed"), printed);
 }
 
 void TryScenario(std::string_view text) {
@@ -60,7 +60,7 @@ void TryScenario(std::string_view text) {
 // which a program that stops there does once.
 void Walk(const Value& value, int& left) {
   if (left-- <= 0) return;
-  BERTH_CHECK(!value.Place().empty());
+  STOWPLAN_CHECK(!value.Place().empty());
   Tolerate([&] { value.Int(); });
   Tolerate([&] { value.Number(); });
   Tolerate([&] { value.ByteCount(); });
@@ -101,4 +101,4 @@ std::span<const Reader> Readers() {
   return kReaders;
 }
 
-}  // namespace berth::formats
+}  // namespace stowplan::formats

@@ -5,7 +5,7 @@
 #include <span>
 #include <string_view>
 
-namespace berth::formats {
+namespace stowplan::formats {
 
 struct Reader {
   const char* name;
@@ -16,4 +16,4 @@ struct Reader {
 };
 std::span<const Reader> Readers();
 
-}  // namespace berth::formats
+}  // namespace stowplan::formats

@@ -6,7 +6,7 @@
 #include "sim/formats/units_text.h"
 #include "tests/formats/testing.h"
 
-namespace berth::formats {
+namespace stowplan::formats {
 namespace {
 
 RC_GTEST_PROP(RoundTrip, Graph, ()) {
@@ -45,4 +45,4 @@ RC_GTEST_PROP(RoundTrip, Units, ()) {
 }
 
 }  // namespace
-}  // namespace berth::formats
+}  // namespace stowplan::formats

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-namespace berth::formats {
+namespace stowplan::formats {
 namespace {
 
 class Catalogue : public sim::HardwareCatalogue {
@@ -47,4 +47,4 @@ const sim::HardwareCatalogue& SampleCatalogue() {
   return catalogue;
 }
 
-}  // namespace berth::formats
+}  // namespace stowplan::formats

@@ -4,8 +4,8 @@
 
 #include "sim/hardware.h"
 
-namespace berth::formats {
+namespace stowplan::formats {
 
 const sim::HardwareCatalogue& SampleCatalogue();
 
-}  // namespace berth::formats
+}  // namespace stowplan::formats

@@ -16,7 +16,7 @@
 #include "tests/formats/testing.h"
 #include "tests/sim/no_cost_model.h"
 
-namespace berth::formats {
+namespace stowplan::formats {
 namespace {
 
 namespace fs = std::filesystem;
@@ -61,13 +61,14 @@ TEST(Samples, RefusalsSayPlaceAndCure) {
     text += message + "\n";
   }
   if (text == ReadText(SamplePath("refused/messages.txt"))) return;
-  const std::string fresh = std::string(BERTH_BINARY_DIR) + "/messages.new.txt";
+  const std::string fresh = std::string(STOWPLAN_BINARY_DIR) + "/messages.new.txt";
   std::ofstream(fresh) << text;
   ADD_FAILURE() << SamplePath("refused/messages.txt") << " differs from what the readers say now: " << fresh;
 }
 
 TEST(Samples, EnvelopesOfCostModelsAreRead) {
-  EXPECT_EQ(CheckFormat(ParseJson(ReadFile(SamplePath("cost_model.json")), "c"), "berth.cost_model", 1), 1);
+  EXPECT_EQ(CheckFormat(ParseJson(ReadFile(SamplePath("cost_model.json")), "c"), "stowplan.cost_model", 1),
+            1);
 }
 
 // ---- schemas against readers --------------------------------------------------------------------
@@ -75,7 +76,7 @@ TEST(Samples, EnvelopesOfCostModelsAreRead) {
 using Json = nlohmann::json;
 
 Json Schema(const std::string& format) {
-  return Json::parse(ReadText(BERTH_SOURCE_DIR "/docs/schema/" + format + ".json"));
+  return Json::parse(ReadText(STOWPLAN_SOURCE_DIR "/docs/schema/" + format + ".json"));
 }
 std::set<std::string> PropertiesOf(const Json& schema) {
   std::set<std::string> keys;
@@ -102,16 +103,17 @@ TEST(Schemas, KnowTheSameKeysAsTheReaders) {
     return KnownKeysIn(MessageOf([&] { ReadAs(file, text); }));
   };
   const Json graph = Schema("graph"), cluster = Schema("cluster");
-  const std::string graph_head = R"({"format": "berth.graph", "version": 1, )";
+  const std::string graph_head = R"({"format": "stowplan.graph", "version": 1, )";
   EXPECT_EQ(PropertiesOf(graph), known("graph.json", graph_head + R"("?": 0})"));
   EXPECT_EQ(PropertiesOf(graph["$defs"]["op"]), known("graph.json", graph_head + R"("ops": [{"?": 0}]})"));
   EXPECT_EQ(
       PropertiesOf(graph["$defs"]["output"]),
       known("graph.json", graph_head + R"("ops": [{"name": "a", "type": "T", "outputs": [{"?": 0}]}]})"));
-  const std::string cluster_head = "{format: berth.cluster, version: 1, devices: [{name: a, kind: gpu-a}], ";
+  const std::string cluster_head =
+      "{format: stowplan.cluster, version: 1, devices: [{name: a, kind: gpu-a}], ";
   EXPECT_EQ(PropertiesOf(cluster), known("cluster.yaml", cluster_head + "zzz: 0}"));
   EXPECT_EQ(PropertiesOf(cluster["$defs"]["device"]),
-            known("cluster.yaml", "{format: berth.cluster, version: 1, devices: [{zzz: 0}]}"));
+            known("cluster.yaml", "{format: stowplan.cluster, version: 1, devices: [{zzz: 0}]}"));
   EXPECT_EQ(PropertiesOf(cluster["$defs"]["link"]),
             known("cluster.yaml", cluster_head + "links: [{zzz: 0}]}"));
   EXPECT_EQ(PropertiesOf(cluster["$defs"]["route"]),
@@ -119,10 +121,10 @@ TEST(Schemas, KnowTheSameKeysAsTheReaders) {
   EXPECT_EQ(PropertiesOf(cluster["$defs"]["dispatch"]),
             known("cluster.yaml", cluster_head + "dispatch: {zzz: 0}}"));
   EXPECT_EQ(PropertiesOf(Schema("placement")),
-            known("placement.json", R"({"format": "berth.placement", "version": 1, "?": 0})"));
+            known("placement.json", R"({"format": "stowplan.placement", "version": 1, "?": 0})"));
   EXPECT_EQ(PropertiesOf(Schema("scenario")),
-            known("scenario.yaml", "{format: berth.scenario, version: 1, zzz: 0}"));
+            known("scenario.yaml", "{format: stowplan.scenario, version: 1, zzz: 0}"));
 }
 
 }  // namespace
-}  // namespace berth::formats
+}  // namespace stowplan::formats

@@ -3,10 +3,10 @@
 #include "sim/formats/formats.h"
 #include "tests/formats/testing.h"
 
-namespace berth::formats {
+namespace stowplan::formats {
 namespace {
 
-const std::string kHead = "format: berth.scenario\nversion: 1\n";
+const std::string kHead = "format: stowplan.scenario\nversion: 1\n";
 
 std::string ScenarioError(const std::string& rest) {
   return MessageOf([&] { ParseScenario(kHead + rest, "s.yaml"); });
@@ -54,4 +54,4 @@ TEST(ScenarioRefuses, WithLineAndCure) {
 }
 
 }  // namespace
-}  // namespace berth::formats
+}  // namespace stowplan::formats

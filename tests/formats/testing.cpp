@@ -9,7 +9,7 @@
 
 #include "sim/error.h"
 
-namespace berth::formats {
+namespace stowplan::formats {
 namespace {
 
 // RapidCheck draws from this seed (and prints it) unless the environment says otherwise.
@@ -245,7 +245,7 @@ std::string MessageOf(const std::function<void()>& refused) {
 }
 
 std::string SamplePath(const std::string& name) {
-  return BERTH_SOURCE_DIR "/tests/formats/samples/" + name;
+  return STOWPLAN_SOURCE_DIR "/tests/formats/samples/" + name;
 }
 
 std::string ReadText(const std::string& path) {
@@ -337,4 +337,4 @@ rc::Gen<sim::Placement> RandomPlacement(const sim::OpGraph& graph, const sim::Cl
   });
 }
 
-}  // namespace berth::formats
+}  // namespace stowplan::formats

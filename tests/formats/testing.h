@@ -14,7 +14,7 @@
 #include "sim/placement.h"
 #include "tests/formats/sample_catalogue.h"
 
-namespace berth::formats {
+namespace stowplan::formats {
 
 // What the InputError says; fails the test where there is none.
 std::string MessageOf(const std::function<void()>& refused);
@@ -26,10 +26,10 @@ std::string ReadText(const std::string& path);
 std::string Difference(const sim::OpGraph& a, const sim::OpGraph& b);
 std::string Difference(const sim::Cluster& a, const sim::Cluster& b);
 
-// Finish()ed. Names hold whatever JSON can hold and berth allows.
+// Finish()ed. Names hold whatever JSON can hold and stowplan allows.
 rc::Gen<sim::OpGraph> RandomGraph();
 rc::Gen<sim::Cluster> RandomCluster();
 // Satisfies CheckPlacement(); with priority, order or neither.
 rc::Gen<sim::Placement> RandomPlacement(const sim::OpGraph& graph, const sim::Cluster& cluster);
 
-}  // namespace berth::formats
+}  // namespace stowplan::formats

@@ -4,7 +4,7 @@
 #include "tests/formats/testing.h"
 #include "tests/formats/worked_case.h"
 
-namespace berth::formats {
+namespace stowplan::formats {
 namespace {
 
 // The control dependency is a light transfer: only the latency, so it arrives at 15.
@@ -68,4 +68,4 @@ TEST(Timeline, WhatTakesNoTimeEndsBehindItsStart) {
 }
 
 }  // namespace
-}  // namespace berth::formats
+}  // namespace stowplan::formats

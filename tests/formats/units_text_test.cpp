@@ -4,7 +4,7 @@
 
 #include "tests/formats/testing.h"
 
-namespace berth::formats {
+namespace stowplan::formats {
 namespace {
 
 TEST(UnitsText, BytesAreExact) {
@@ -79,4 +79,4 @@ TEST(UnitsText, RefusesWithPlaceAndCure) {
 }
 
 }  // namespace
-}  // namespace berth::formats
+}  // namespace stowplan::formats

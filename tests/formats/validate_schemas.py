@@ -41,7 +41,7 @@ def format_of(path, formats):
     stem = path.name.split(".")[0]
     if stem in formats:
         return stem
-    return load(path)["format"].removeprefix("berth.")
+    return load(path)["format"].removeprefix("stowplan.")
 
 
 def main():
@@ -70,7 +70,7 @@ def main():
     page = root / "docs" / "formats.md"
     for language, text in re.findall(r"```(json|yaml)\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL):
         document = json.loads(text) if language == "json" else yaml.safe_load(text)
-        check(page, document["format"].removeprefix("berth."), document, True)
+        check(page, document["format"].removeprefix("stowplan."), document, True)
         count += 1
     for name in sorted(formats - seen):
         wrong.append(f"docs/schema/{name}.json: no sample shows it")

@@ -7,7 +7,7 @@
 
 #include "sim/simulator.h"
 
-namespace berth::formats {
+namespace stowplan::formats {
 
 struct WorkedCase {
   // `extra` is added to the cluster's file: "dispatch: {cost: 5us}\n".
@@ -20,4 +20,4 @@ struct WorkedCase {
   std::unique_ptr<sim::Problem> problem;
 };
 
-}  // namespace berth::formats
+}  // namespace stowplan::formats

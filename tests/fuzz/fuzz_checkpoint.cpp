@@ -13,7 +13,7 @@
 
 namespace {
 
-using namespace berth::agents::rl;
+using namespace stowplan::agents::rl;
 
 void ReadFields(const std::string& bytes) {
   StateReader in(bytes, "input");
@@ -33,14 +33,14 @@ void ReadFields(const std::string& bytes) {
           in.Get<std::int64_t>();
       }
     }
-  } catch (const berth::InputError&) {
+  } catch (const stowplan::InputError&) {
   }
 }
 
 }  // namespace
 
 extern "C" int LLVMFuzzerInitialize(int*, char***) {
-  if (const char* folder = std::getenv("BERTH_FUZZ_SEEDS")) {
+  if (const char* folder = std::getenv("STOWPLAN_FUZZ_SEEDS")) {
     const std::string path = std::string(folder) + "/whole";
     WriteCheckpoint(path, {"placeto(lr=1e-3)", {{"weights", std::string(40, '\1')}, {"run", "abc"}}});
     std::ifstream file(path, std::ios::binary);
@@ -52,7 +52,7 @@ extern "C" int LLVMFuzzerInitialize(int*, char***) {
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  static const berth::tests::TempFolder folder;
+  static const stowplan::tests::TempFolder folder;
   const std::string path = folder / "checkpoint";
   std::string bytes(reinterpret_cast<const char*>(data), size);
   const bool whole = bytes.empty() || bytes[0] % 2 == 0;
@@ -65,8 +65,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   try {
     const Checkpoint read = ReadCheckpoint(path);
     for (const auto& [name, section] : read.sections) ReadFields(section);
-  } catch (const berth::InputError& error) {
-    BERTH_CHECK(whole && *error.what() != '\0');
+  } catch (const stowplan::InputError& error) {
+    STOWPLAN_CHECK(whole && *error.what() != '\0');
   }
   return 0;
 }

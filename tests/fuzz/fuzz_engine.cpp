@@ -15,7 +15,7 @@
 #include "tests/sim/random_case.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace berth::sim;
+  using namespace stowplan::sim;
   Dice dice({data, size});
   const auto rules = dice.OneOf<Rules>({Rules::kPublished, Rules::kNative});
   const bool extreme = dice.Percent(50);
@@ -24,7 +24,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   std::unique_ptr<Problem> problem;
   try {
     problem = std::make_unique<Problem>(c.graph, c.cluster, c.costs);
-  } catch (const berth::InputError&) {
+  } catch (const stowplan::InputError&) {
     return extreme ? 0 : (std::abort(), 1);
   }
   const auto simulator = MakeSimulator(*problem);

@@ -1,4 +1,4 @@
-// libFuzzer's entry for the reader of tables, measurements or imports named by BERTH_FUZZ_READER. With BERTH_FUZZ_SEEDS=DIR it
+// libFuzzer's entry for the reader of tables, measurements or imports named by STOWPLAN_FUZZ_READER. With STOWPLAN_FUZZ_SEEDS=DIR it
 // writes its sample there first.
 #include <cstddef>
 #include <cstdint>
@@ -11,9 +11,9 @@
 
 namespace {
 
-const berth::bench::FileReader& Reader() {
-  for (const auto& reader : berth::bench::BERTH_FUZZ_READERS()) {
-    if (std::string_view(reader.name) == BERTH_FUZZ_READER) return reader;
+const stowplan::bench::FileReader& Reader() {
+  for (const auto& reader : stowplan::bench::STOWPLAN_FUZZ_READERS()) {
+    if (std::string_view(reader.name) == STOWPLAN_FUZZ_READER) return reader;
   }
   std::abort();  // the list of readers and CMakeLists.txt differ
 }
@@ -21,7 +21,7 @@ const berth::bench::FileReader& Reader() {
 }  // namespace
 
 extern "C" int LLVMFuzzerInitialize(int*, char***) {
-  if (const char* folder = std::getenv("BERTH_FUZZ_SEEDS"))
+  if (const char* folder = std::getenv("STOWPLAN_FUZZ_SEEDS"))
     std::ofstream(std::string(folder) + "/sample", std::ios::binary) << Reader().sample();
   return 0;
 }

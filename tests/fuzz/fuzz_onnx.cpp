@@ -1,4 +1,4 @@
-// libFuzzer's entry for the ONNX importer. With BERTH_FUZZ_SEEDS=DIR it writes the sample models there first.
+// libFuzzer's entry for the ONNX importer. With STOWPLAN_FUZZ_SEEDS=DIR it writes the sample models there first.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -10,8 +10,8 @@
 #include "tests/scenarios/onnx/samples.h"
 
 extern "C" int LLVMFuzzerInitialize(int*, char***) {
-  if (const char* folder = std::getenv("BERTH_FUZZ_SEEDS")) {
-    for (const auto& [name, bytes] : berth::scenarios::SampleModels()) {
+  if (const char* folder = std::getenv("STOWPLAN_FUZZ_SEEDS")) {
+    for (const auto& [name, bytes] : stowplan::scenarios::SampleModels()) {
       std::ofstream(std::string(folder) + "/" + name + ".onnx", std::ios::binary) << bytes;
     }
   }
@@ -23,11 +23,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   for (const char* training : {"", "adam"}) {
     try {
       const auto imported =
-          berth::scenarios::ImportOnnx(bytes, "input", {.dims = {{"batch", 2}}, .training = training});
-      const std::string text = berth::formats::PrintGraph(imported.graph);
-      BERTH_CHECK_EQ(berth::formats::PrintGraph(berth::formats::ParseGraph(text, "printed")), text);
-    } catch (const berth::InputError& error) {
-      BERTH_CHECK(*error.what() != '\0');
+          stowplan::scenarios::ImportOnnx(bytes, "input", {.dims = {{"batch", 2}}, .training = training});
+      const std::string text = stowplan::formats::PrintGraph(imported.graph);
+      STOWPLAN_CHECK_EQ(stowplan::formats::PrintGraph(stowplan::formats::ParseGraph(text, "printed")), text);
+    } catch (const stowplan::InputError& error) {
+      STOWPLAN_CHECK(*error.what() != '\0');
     }
   }
   return 0;

@@ -1,4 +1,4 @@
-// libFuzzer's entry for the profiler's reader named by BERTH_FUZZ_READER. With BERTH_FUZZ_SEEDS=DIR it writes the
+// libFuzzer's entry for the profiler's reader named by STOWPLAN_FUZZ_READER. With STOWPLAN_FUZZ_SEEDS=DIR it writes the
 // sample that no file holds there first.
 #include <cstddef>
 #include <cstdint>
@@ -9,14 +9,14 @@
 #include "tests/profiler/readers.h"
 
 extern "C" int LLVMFuzzerInitialize(int*, char***) {
-  if (const char* folder = std::getenv("BERTH_FUZZ_SEEDS"))
-    std::ofstream(std::string(folder) + "/steps.json") << berth::profiler::SampleStepRecording();
+  if (const char* folder = std::getenv("STOWPLAN_FUZZ_SEEDS"))
+    std::ofstream(std::string(folder) + "/steps.json") << stowplan::profiler::SampleStepRecording();
   return 0;
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  for (const auto& reader : berth::profiler::ProfilerReaders()) {
-    if (std::string_view(reader.name) != BERTH_FUZZ_READER) continue;
+  for (const auto& reader : stowplan::profiler::ProfilerReaders()) {
+    if (std::string_view(reader.name) != STOWPLAN_FUZZ_READER) continue;
     reader.read({reinterpret_cast<const char*>(data), size});
     return 0;
   }

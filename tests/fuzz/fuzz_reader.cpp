@@ -1,4 +1,4 @@
-// libFuzzer's entry for the reader named by BERTH_FUZZ_READER.
+// libFuzzer's entry for the reader named by STOWPLAN_FUZZ_READER.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -7,8 +7,8 @@
 #include "tests/formats/readers.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  for (const auto& reader : berth::formats::Readers()) {
-    if (std::string_view(reader.name) != BERTH_FUZZ_READER) continue;
+  for (const auto& reader : stowplan::formats::Readers()) {
+    if (std::string_view(reader.name) != STOWPLAN_FUZZ_READER) continue;
     reader.read({reinterpret_cast<const char*>(data), size});
     return 0;
   }

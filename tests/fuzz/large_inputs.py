@@ -40,7 +40,7 @@ CSV_PIECES = [",", '"', '""', "\n", "a,", "\r\n", '"a"\n']
 
 
 def graphs():
-    head = '{"format":"berth.graph","version":1,"name":"g","ops":['
+    head = '{"format":"stowplan.graph","version":1,"name":"g","ops":['
     ranks = 512
     rings = [{"name": f"a{rank}", "type": "T", "outputs": [{"bytes": 4}]} for rank in range(ranks)]
     rings += [{"name": f"r{ring}", "type": "AllReduce", "inputs": [f"a{rank}" if ring == 0 else f"r{ring - 1}:{rank}" for rank in range(ranks)],
@@ -65,13 +65,13 @@ def graphs():
         "circle": fill(lambda i: f'{{"name":"{i}","type":"T","control":["{i + 1}"]}}', head, ',{"name":"x","type":"T"}]}', ","),
         "name": fill("a", head + '{"name":"', '","type":"T"}]}'),
         "modules": fill("a/", head + '{"name":"', 'a","type":"T"}]}'),
-        **{name: json.dumps({"format": "berth.graph", "version": 1, "name": "g", "ops": ops}, separators=(",", ":"))
+        **{name: json.dumps({"format": "stowplan.graph", "version": 1, "name": "g", "ops": ops}, separators=(",", ":"))
            for name, ops in (("rings", rings), ("exchanges", parts))},
     }
 
 
 def clusters():
-    head = "{format: berth.cluster, version: 1, name: c, devices: ["
+    head = "{format: stowplan.cluster, version: 1, name: c, devices: ["
     device = "{{name: d{}, kind: cpu-a, memory: 1GiB}}".format
     star = "], switches: [s], links: ["
     link = "{{name: l{0}, ends: [d{0}, s], bandwidth: 1GB/s}}".format
@@ -207,7 +207,7 @@ def stores():
 
 def checkpoints():
     sections = ",".join(['{"name":"","bytes":0}'] * 2900)
-    header = f'{{"format":"berth.checkpoint","version":1,"agent":"a","checksum":"cbf29ce484222325","sections":[{sections}]}}\n'
+    header = f'{{"format":"stowplan.checkpoint","version":1,"agent":"a","checksum":"cbf29ce484222325","sections":[{sections}]}}\n'
     return {"sections": b"\0" + header.encode(), "one_line": b"\0" + b"[" * BYTES, "nested": b"\0" + b"[" * 65_000 + b"\n" + bytes(900_000), "lists": b"\1" + b"\0" * BYTES, "texts": b"\1" + b"\1" * BYTES}
 
 
@@ -307,8 +307,8 @@ def validations():
     many_devices = ", ".join(f"{{name: d{i}, kind: cpu, memory: 1GiB}}" for i in range(2048))
 
     def whole(placements=placement, cluster="{name: a, kind: cpu, memory: 1GiB}, {name: b, kind: cpu, memory: 1GiB}", traced="", more=""):
-        return (f'{{"format":"berth.validation","version":2,"workload":"chain(ops=2)","provenance":{{"machine":"m","date":"d","commit":"c","command":"x"}},'
-                f'"load":{{}},"wanted_steps":2,"cluster":"{{format: berth.cluster, version: 1, name: two, devices: [{cluster}]}}","stand_ins":[],'
+        return (f'{{"format":"stowplan.validation","version":2,"workload":"chain(ops=2)","provenance":{{"machine":"m","date":"d","commit":"c","command":"x"}},'
+                f'"load":{{}},"wanted_steps":2,"cluster":"{{format: stowplan.cluster, version: 1, name: two, devices: [{cluster}]}}","stand_ins":[],'
                 f'"placements":[{placements}],"traced":[{traced}]{more}}}')
 
     def filled(piece, **where):
@@ -348,7 +348,7 @@ def reports():
 
 
 def tables():
-    head = "{format: berth.experiment, version: 1, name: mine, cluster: k40(gpus=2), columns: "
+    head = "{format: stowplan.experiment, version: 1, name: mine, cluster: k40(gpus=2), columns: "
     return {"rows": fill(lambda i: f"{{key: r{i}, workload: chain(ops=4)}}", head + "[single_gpu], rows: [", "]}", ", "),
             "columns": fill(lambda i: f"{{key: c{i}, agent: random}}", head + "[", "], rows: [{workload: chain(ops=4)}]}", ", "),
             "claims": fill("{claim: a, kind: beats, column: random, than: single_gpu, named: b}",
@@ -359,7 +359,7 @@ def squeezed(texts):
     """Whatever is behind it, as large as the limits let it become: of bytes, or (the last) of values."""
     inside = {"zeros": bytes(99 * BYTES), "list": b"[" + b"0," * (49 * BYTES) + b"0]", "objects": b"[" + b"{}," * (33 * BYTES) + b"0]",
               "strings": b'["' + b'a","' * (24 * BYTES) + b'"]',
-              "attributes": b'{"format":"berth.graph","version":1,"name":"g","ops":[{"name":"a","type":"T","attributes":{"a":[' +
+              "attributes": b'{"format":"stowplan.graph","version":1,"name":"g","ops":[{"name":"a","type":"T","attributes":{"a":[' +
               b'{"a":0},' * (3 * BYTES - 100) + b"0]}}]}",
               "nested_ops": nested_ops(110_000).encode()}
     return {name: texts(content) for name, content in inside.items()}

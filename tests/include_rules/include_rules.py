@@ -42,8 +42,8 @@ FOLDERS = {
 
 # Headers that the build writes, by the folder whose sources may include them.
 GENERATED = {
-    "berth_revision.h": ("bench", "profiler/main"),
-    "berth_interface.h": ("agents", "agents/rl", "agents/mpi", "profiler", "profiler/cpu", "profiler/cuda", "profiler/executor"),
+    "stowplan_revision.h": ("bench", "profiler/main"),
+    "stowplan_interface.h": ("agents", "agents/rl", "agents/mpi", "profiler", "profiler/cpu", "profiler/cuda", "profiler/executor"),
     "BenchData.h": ("bench",),
 }
 

@@ -14,7 +14,7 @@ import os
 import re
 import sys
 
-_SKIPPED = ("build", ".git", ".cache", ".berth", "__pycache__")
+_SKIPPED = ("build", ".git", ".cache", ".stowplan", "__pycache__")
 _VENDORED = re.compile(r"(^|/)(vendor|vendored|third_party)/|\.min\.js$|(^|/)d3[\w.-]*\.js$")
 _SELF = ("tests/include_rules/words.py", "tests/include_rules/words_test.py")
 

@@ -38,7 +38,7 @@ PLANTED = (
     ("rules, not presets", "bench/bad.cpp", 'cluster.rules = sim::Preset::kNative;\n', "rules: native or published"),
     ("in files", "tests/bad.yaml", "preset: native\n", "rules: native or published"),
     ("in JSON", "tests/bad.json", '{"preset": "placeto"}\n', "rules: native or published"),
-    ("on the command line", "docs/bad.md", "berth speed --preset published\n", "rules: native or published"),
+    ("on the command line", "docs/bad.md", "stowplan speed --preset published\n", "rules: native or published"),
     ("clusters have the machine's name", "docs/bad.md", "--cluster 'placeto(gpus=2)'\n", "k40 and k80"),
     ("with whatever parameter", "docs/bad.md", "`hierarchical(host=process)`\n", "k40 and k80"),
     ("in scenarios", "tests/bad.yaml", "cluster: placeto\n", "k40 and k80"),

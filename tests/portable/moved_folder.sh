@@ -10,23 +10,23 @@ cd "$elsewhere"
 
 fail() { echo "moved_folder: $*" >&2; exit 1; }
 
-outside=$(env -i ldd carried/berth | awk '$2 == "=>" {print $1, $3}' |
+outside=$(env -i ldd carried/stowplan | awk '$2 == "=>" {print $1, $3}' |
           grep -v -E "^(libc|libm|libpthread|libdl|librt|libresolv|libutil)\.so" | grep -v -F " $elsewhere/carried/" || true)
 [ -z "$outside" ] || fail "loaded from outside the folder: $outside"
 
-env -i ./carried/berth list agents > list.txt || fail "berth list agents ended with $?"
-grep -q -w random list.txt || fail "berth list agents does not show the agent random"
+env -i ./carried/stowplan list agents > list.txt || fail "stowplan list agents ended with $?"
+grep -q -w random list.txt || fail "stowplan list agents does not show the agent random"
 
-env -i ./carried/berth speed --graph 'random_dag(ops=1000)' --cluster 'k80(gpus=2)' \
-  --placements 20 --json speed.json || fail "berth speed ended with $?"
-grep -q '"ops_per_second"' speed.json || fail "berth speed wrote no ops_per_second"
+env -i ./carried/stowplan speed --graph 'random_dag(ops=1000)' --cluster 'k80(gpus=2)' \
+  --placements 20 --json speed.json || fail "stowplan speed ended with $?"
+grep -q '"ops_per_second"' speed.json || fail "stowplan speed wrote no ops_per_second"
 
-env -i ./carried/berth-profile list > probes.txt || fail "berth-profile list ended with $?"
-grep -q -w gemm probes.txt || fail "berth-profile list does not show the probe gemm"
+env -i ./carried/stowplan-profile list > probes.txt || fail "stowplan-profile list ended with $?"
+grep -q -w gemm probes.txt || fail "stowplan-profile list does not show the probe gemm"
 
-env -i ./carried/berth-profile run softmax --device cpu --cores 1 --quick --out cpu.json 2> cpu.txt ||
-  fail "berth-profile run --device cpu ended with $?: $(cat cpu.txt)"
-grep -q '"hot"' cpu.json || fail "berth-profile run --device cpu timed nothing"
+env -i ./carried/stowplan-profile run softmax --device cpu --cores 1 --quick --out cpu.json 2> cpu.txt ||
+  fail "stowplan-profile run --device cpu ended with $?: $(cat cpu.txt)"
+grep -q '"hot"' cpu.json || fail "stowplan-profile run --device cpu timed nothing"
 
 bytes=$(tar -c carried | gzip -9 | wc -c)
 echo "moved_folder: $((bytes >> 10)) KiB packed"

@@ -7,7 +7,7 @@
 
 #include "tests/profiler/testing.h"
 
-namespace berth::profiler {
+namespace stowplan::profiler {
 namespace {
 
 TEST(Correlation, TiesKernelsToCallsAndOps) {
@@ -136,4 +136,4 @@ RC_GTEST_PROP(Correlation, DoesNotDependOnTheOrderOfRecords, ()) {
 }
 
 }  // namespace
-}  // namespace berth::profiler
+}  // namespace stowplan::profiler

@@ -7,7 +7,7 @@
 #include "profiler/host_machine.h"
 #include "tests/profiler/testing.h"
 
-namespace berth::profiler {
+namespace stowplan::profiler {
 namespace {
 
 using ::testing::AllOf;
@@ -80,4 +80,4 @@ TEST(BareCatalogueTest, AKindIsACpuIfItIsCalledSo) {
 }
 
 }  // namespace
-}  // namespace berth::profiler
+}  // namespace stowplan::profiler

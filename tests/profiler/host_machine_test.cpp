@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace berth::profiler {
+namespace stowplan::profiler {
 namespace {
 
 TEST(HostMachine, IsNamedWithItsCoresAndVectors) {
@@ -16,4 +16,4 @@ TEST(HostMachine, IsNamedWithItsCoresAndVectors) {
 }
 
 }  // namespace
-}  // namespace berth::profiler
+}  // namespace stowplan::profiler

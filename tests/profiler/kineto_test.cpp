@@ -11,7 +11,7 @@
 #include "sim/error.h"
 #include "tests/profiler/testing.h"
 
-namespace berth::profiler {
+namespace stowplan::profiler {
 namespace {
 
 using Json = nlohmann::json;
@@ -207,4 +207,4 @@ TEST(Kineto, EveryLaunchHasAnArrow) {
 }
 
 }  // namespace
-}  // namespace berth::profiler
+}  // namespace stowplan::profiler

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace berth::profiler {
+namespace stowplan::profiler {
 namespace {
 
 Marker Told(const char* name) {
@@ -48,4 +48,4 @@ TEST(NvtxOps, OtherRangesStayAnnotations) {
 }
 
 }  // namespace
-}  // namespace berth::profiler
+}  // namespace stowplan::profiler

@@ -9,7 +9,7 @@
 #include "profiler/statistics.h"
 #include "sim/error.h"
 
-namespace berth::profiler {
+namespace stowplan::profiler {
 namespace {
 
 TEST(Probes, HaveNamesRowsAndMeanings) {
@@ -125,4 +125,4 @@ RC_GTEST_PROP(Statistics, QuantilesLieBetweenTheSamples, ()) {
 }
 
 }  // namespace
-}  // namespace berth::profiler
+}  // namespace stowplan::profiler

@@ -9,7 +9,7 @@
 #include "sim/error.h"
 #include "sim/formats/formats.h"
 
-namespace berth::profiler {
+namespace stowplan::profiler {
 namespace {
 
 template <typename Print>
@@ -18,15 +18,15 @@ void TwiceTheSame(std::string_view text, const Print& print) {
   try {
     printed = print(text, "input");
   } catch (const InputError& error) {
-    BERTH_CHECK(*error.what() != '\0');
+    STOWPLAN_CHECK(*error.what() != '\0');
     return;
   }
-  BERTH_CHECK_EQ(print(printed, "printed"), printed);
+  STOWPLAN_CHECK_EQ(print(printed, "printed"), printed);
 }
 
 // What is done with any trace that somebody brings.
 void Use(const ActivityTrace& trace) {
-  BERTH_CHECK(!Sanitise(trace).sentence.empty());
+  STOWPLAN_CHECK(!Sanitise(trace).sentence.empty());
 }
 
 void TryRecording(std::string_view text) {
@@ -72,7 +72,7 @@ void TryStepRecording(std::string_view text) {
 
 StepRecording ParseStepRecordingOfTwo(std::string_view json, const char* source) {
   const auto load = [](const std::string&) {
-    return formats::ParseGraph(R"({"format": "berth.graph", "version": 1, "name": "two", "ops": [
+    return formats::ParseGraph(R"({"format": "stowplan.graph", "version": 1, "name": "two", "ops": [
       {"name": "a", "type": "T", "outputs": [{"bytes": 1000}]}, {"name": "b", "type": "T", "inputs": ["a"]}]})",
                                "the workload");
   };
@@ -86,10 +86,10 @@ const std::vector<ProfilerReader>& ProfilerReaders() {
 }
 
 std::string_view SampleStepRecording() {
-  return R"({"format": "berth.validation", "version": 2, "workload": "two",
+  return R"({"format": "stowplan.validation", "version": 2, "workload": "two",
  "provenance": {"machine": "a CPU", "date": "2026-11-21T07:00:00Z", "commit": "abc", "dirty": false, "command": "x", "software": {"onednn": "2.6.3"}},
  "load": {"before": 0.5, "after": 1}, "wanted_steps": 2, "pace_ns": 4600,
- "cluster": "{format: berth.cluster, version: 1, name: two, devices: [{name: a, kind: cpu, memory: 1kB}, {name: b, kind: cpu, memory: 1GiB}]}",
+ "cluster": "{format: stowplan.cluster, version: 1, name: two, devices: [{name: a, kind: cpu, memory: 1kB}, {name: b, kind: cpu, memory: 1GiB}]}",
  "stand_ins": ["T"],
  "execution": {"stand_in_reasons": [{"type": "T", "reason": "no kernel"}], "multiprocessors": [64, 32]},
  "clocks": [{"before": 0, "clocks": {"clocks.sm": "345 MHz"}},
@@ -114,4 +114,4 @@ std::string_view SampleStepRecording() {
 )";
 }
 
-}  // namespace berth::profiler
+}  // namespace stowplan::profiler

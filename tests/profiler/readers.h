@@ -6,7 +6,7 @@
 
 #include "profiler/step_recording.h"
 
-namespace berth::profiler {
+namespace stowplan::profiler {
 
 struct ProfilerReader {
   const char* name;
@@ -16,9 +16,9 @@ struct ProfilerReader {
 };
 const std::vector<ProfilerReader>& ProfilerReaders();
 
-// A berth.validation with a bit of everything: three placements, one of which ran out of memory, and two traced steps.
+// A stowplan.validation with a bit of everything: three placements, one of which ran out of memory, and two traced steps.
 std::string_view SampleStepRecording();
 // Of a workload of two ops on any cluster.
 StepRecording ParseStepRecordingOfTwo(std::string_view json, const char* source);
 
-}  // namespace berth::profiler
+}  // namespace stowplan::profiler

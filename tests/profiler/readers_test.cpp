@@ -9,7 +9,7 @@
 #include "sim/error.h"
 #include "sim/formats/formats.h"
 
-namespace berth::profiler {
+namespace stowplan::profiler {
 namespace {
 
 const ProfilerReader& ReaderOf(std::string_view name) {
@@ -49,14 +49,14 @@ void TryDamaged(const ProfilerReader& reader, const std::string& sample) {
 }
 
 TEST(ProfilerReadersTest, SurviveDamagedTraces) {
-  const std::string folder = BERTH_SOURCE_DIR "/tests/profiler/samples";
+  const std::string folder = STOWPLAN_SOURCE_DIR "/tests/profiler/samples";
   TryDamaged(ReaderOf("trace"), formats::ReadFile(folder + "/trace.json"));
   TryDamaged(ReaderOf("trace"), formats::ReadFile(folder + "/trace.activity.json"));
 }
 
 TEST(ProfilerReadersTest, SurviveDamagedKinetoTraces) {
   TryDamaged(ReaderOf("kineto"),
-             formats::ReadFile(BERTH_SOURCE_DIR "/tests/profiler/samples/kineto/every_kind.json"));
+             formats::ReadFile(STOWPLAN_SOURCE_DIR "/tests/profiler/samples/kineto/every_kind.json"));
 }
 
 TEST(ProfilerReadersTest, SurviveDamagedStepRecordings) {
@@ -64,4 +64,4 @@ TEST(ProfilerReadersTest, SurviveDamagedStepRecordings) {
 }
 
 }  // namespace
-}  // namespace berth::profiler
+}  // namespace stowplan::profiler

@@ -82,7 +82,7 @@ class Files(unittest.TestCase):
         self.assertEqual(len(calls), 1)
         document = recording.read_document(recording.find_compressed(os.path.join(self.folder, "copies.json")))
         self.assertEqual(document["parts"]["pinned_h2d"]["result"], {"rows": [1]})
-        self.assertEqual((document["format"], document["version"]), ("berth.trace", 1))
+        self.assertEqual((document["format"], document["version"]), ("stowplan.trace", 1))
 
     def test_outcomes_and_what_is_tried_again(self):
         def unavailable():
@@ -123,10 +123,10 @@ class Files(unittest.TestCase):
 
     def test_broken_files_are_refused_with_their_name(self):
         cases = {
-            "truncated.json.gz": recording.compress(b'{"format": "berth.trace"}' * 99, ".gz")[:-20],
+            "truncated.json.gz": recording.compress(b'{"format": "stowplan.trace"}' * 99, ".gz")[:-20],
             "text.json": b"not json",
-            "other.json": json.dumps({"format": "berth.graph", "version": 1}).encode(),
-            "newer.json": json.dumps({"format": "berth.trace", "version": 2}).encode(),
+            "other.json": json.dumps({"format": "stowplan.graph", "version": 1}).encode(),
+            "newer.json": json.dumps({"format": "stowplan.trace", "version": 2}).encode(),
             "list.json": b"[]",
         }
         for name, content in cases.items():
@@ -207,7 +207,7 @@ class Kineto(unittest.TestCase):
         self.assertEqual(kineto.parse('[{"name": "aten::mm", "ph": "X"}]'), [{"name": "aten::mm", "ph": "X"}])
 
     def test_bulk_is_dropped_and_nothing_else(self):
-        # berth reads an op's values, a collective's name and the number that an execution trace has too.
+        # stowplan reads an op's values, a collective's name and the number that an execution trace has too.
         read = {"Input Dims": [[2, 2]], "Concrete Inputs": ["", "[1, 1]"], "Collective name": "allreduce", "Record function id": 7}
         event = {"name": "aten::mm", "args": {**read, "Input Strides": [[2, 1]], "Ev Idx": 3}}
         slim = json.loads(kineto.without_bulk(json.dumps({"traceEvents": [event], "schemaVersion": 1})))

@@ -14,7 +14,7 @@
 #include "tests/profiler/testing.h"
 #include "tests/temp_folder.h"
 
-namespace berth::profiler {
+namespace stowplan::profiler {
 namespace {
 
 using Json = nlohmann::json;
@@ -108,7 +108,7 @@ TEST(Recording, RefusalsSayPlaceAndCure) {
 }
 
 TEST(Recording, SchemaKnowsTheSameFieldsAsTheReader) {
-  std::ifstream file(BERTH_SOURCE_DIR "/docs/schema/trace.json");
+  std::ifstream file(STOWPLAN_SOURCE_DIR "/docs/schema/trace.json");
   const Json properties = Json::parse(file).at("$defs").at("activity").at("properties");
   ActivityTrace trace;
   std::size_t lists = 0;
@@ -125,4 +125,4 @@ TEST(Recording, SchemaKnowsTheSameFieldsAsTheReader) {
 }
 
 }  // namespace
-}  // namespace berth::profiler
+}  // namespace stowplan::profiler

@@ -7,7 +7,7 @@
 #include "profiler/correlation.h"
 #include "tests/profiler/testing.h"
 
-namespace berth::profiler {
+namespace stowplan::profiler {
 namespace {
 
 using Verdict = SanitisedTrace::Verdict;
@@ -258,4 +258,4 @@ RC_GTEST_PROP(Sanitiser, TakesAnythingAndIsDoneAfterOnePass, ()) {
 }
 
 }  // namespace
-}  // namespace berth::profiler
+}  // namespace stowplan::profiler

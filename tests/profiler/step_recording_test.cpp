@@ -9,7 +9,7 @@
 #include "sim/error.h"
 #include "tests/profiler/readers.h"
 
-namespace berth::profiler {
+namespace stowplan::profiler {
 namespace {
 
 using ::testing::ElementsAre;
@@ -119,4 +119,4 @@ TEST(TimeBudgetTest, IsSpentWhenItsClockSaysSo) {
 }
 
 }  // namespace
-}  // namespace berth::profiler
+}  // namespace stowplan::profiler

@@ -5,7 +5,7 @@
 #include "profiler/record_fields.h"
 #include "sim/error.h"
 
-namespace berth::profiler {
+namespace stowplan::profiler {
 namespace {
 
 std::string RandomText() {
@@ -42,7 +42,7 @@ struct Filler {
 }  // namespace
 
 std::string SamplePath(const std::string& name) {
-  return std::string(BERTH_SOURCE_DIR "/tests/profiler/samples/") + name;
+  return std::string(STOWPLAN_SOURCE_DIR "/tests/profiler/samples/") + name;
 }
 
 std::string MessageOf(const std::function<void()>& refused) {
@@ -92,4 +92,4 @@ ActivityTrace SoundTrace(int kernels) {
   return trace;
 }
 
-}  // namespace berth::profiler
+}  // namespace stowplan::profiler

@@ -8,7 +8,7 @@
 
 #include "profiler/records.h"
 
-namespace berth::profiler {
+namespace stowplan::profiler {
 
 std::string SamplePath(const std::string& name);  // tests/profiler/samples/NAME
 
@@ -23,4 +23,4 @@ rc::Gen<ActivityTrace> RandomTrace();
 // around each launch with external id i + 1, and one synchronisation at the end.
 ActivityTrace SoundTrace(int kernels);
 
-}  // namespace berth::profiler
+}  // namespace stowplan::profiler

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Follows docs/adding.md to the letter: its commands and code go into a copy of the sources, what they touch is compiled, the program is linked
-anew with it, and the page's calls of berth are made.
+anew with it, and the page's calls of stowplan are made.
 
     adding_test.py ROOT BUILD PROGRAM
 
-A line that ends in "`FILE`, new:" or "`FILE`, before `TEXT`:" says where the next block of C++ or YAML goes. Blocks of sh are run: those that call berth when all is
+A line that ends in "`FILE`, new:" or "`FILE`, before `TEXT`:" says where the next block of C++ or YAML goes. Blocks of sh are run: those that call stowplan when all is
 built, the others at once. What stands in archives of BUILD and was touched is replaced by linking the touched objects before the archives, which takes
 seconds where building the copy would take minutes.
 """
@@ -63,7 +63,7 @@ class Walk:
             elif where and language in ("cpp", "yaml"):
                 self.write(*where, block)
                 where = None
-            elif block.startswith("berth "):
+            elif block.startswith("stowplan "):
                 self.calls += block.replace("\\\n", " ").splitlines()
             else:
                 run(["bash", "-e", "-c", block], cwd=self.folder)
@@ -111,14 +111,14 @@ class Walk:
             objects = list(pool.map(lambda job: self.compile(*job), jobs.items()))
         out = os.path.relpath(BUILD_PROGRAM, BUILD)
         compiler, libraries = run(["ninja", "-C", BUILD, "-t", "commands", "-s", out]).split(f" -o {out} ")
-        self.program = self.folder / "berth"
+        self.program = self.folder / "stowplan"
         run(["bash", "-c", f"{compiler} -o {self.program} {' '.join(map(str, objects))} {libraries}"], cwd=BUILD)
 
 
 class Adding(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.temp = tempfile.TemporaryDirectory(prefix="berth_adding_")
+        cls.temp = tempfile.TemporaryDirectory(prefix="stowplan_adding_")
         cls.walk = Walk(pathlib.Path(cls.temp.name).resolve())
         page = sections()
         for name in SECTIONS:

@@ -30,7 +30,7 @@ def names(field):
 class Packages(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.temp = tempfile.TemporaryDirectory(prefix="berth_package_")
+        cls.temp = tempfile.TemporaryDirectory(prefix="stowplan_package_")
         cls.folder = pathlib.Path(cls.temp.name)
         output("cpack", "--config", BUILD / "CPackConfig.cmake", "-B", cls.folder, cwd=cls.folder)
         cls.files = {re.match("[a-z-]+", path.name).group(): path for path in cls.folder.glob("*.deb")}
@@ -48,14 +48,14 @@ class Packages(unittest.TestCase):
         return output("dpkg-deb", "-f", self.files[package], name).strip()
 
     def test_there_are_two(self):
-        self.assertEqual(set(self.files), {"berth", "berth-dev"})
-        self.assertIn("berth", names(self.field("berth-dev", "Depends")))
+        self.assertEqual(set(self.files), {"stowplan", "stowplan-dev"})
+        self.assertIn("stowplan", names(self.field("stowplan-dev", "Depends")))
 
     def test_programs_depend_on_the_packages_of_the_libraries_that_they_load(self):
         needed = set()
-        root = self.roots["berth"]
-        binaries = [*(root / "usr/bin").iterdir(), *(root / "usr/lib/berth").iterdir()]
-        self.assertGreaterEqual({path.name for path in binaries}, {"berth", "berth-profile", "libberth_cpu.so"})
+        root = self.roots["stowplan"]
+        binaries = [*(root / "usr/bin").iterdir(), *(root / "usr/lib/stowplan").iterdir()]
+        self.assertGreaterEqual({path.name for path in binaries}, {"stowplan", "stowplan-profile", "libstowplan_cpu.so"})
         for binary in binaries:
             wanted = re.findall(r"\(NEEDED\).*\[(.+)\]", output("readelf", "-d", binary))
             loaded = dict(re.findall(r"^\s*(\S+) => (/\S+)", output("ldd", binary), re.MULTILINE))
@@ -70,25 +70,25 @@ class Packages(unittest.TestCase):
                         needed |= {owner.stdout.split(":")[0]}
                         break
                 else:
-                    self.assertIn(binary.name, ("libberth_cuda.so", "libberth_injection.so"), f"nobody's package has {library}")
-        depends = names(self.field("berth", "Depends"))
+                    self.assertIn(binary.name, ("libstowplan_cuda.so", "libstowplan_injection.so"), f"nobody's package has {library}")
+        depends = names(self.field("stowplan", "Depends"))
         self.assertIn("libc6", needed)
         self.assertLessEqual(needed, depends)
         # dpkg-shlibdeps finds the first, nobody's tool the others.
         self.assertLessEqual(depends - needed, {"coinor-libclp1", "libopenblas0-openmp"})
 
     def test_development_depends_on_packages_that_are_there(self):
-        for package in names(self.field("berth-dev", "Depends")) - {"berth"}:
+        for package in names(self.field("stowplan-dev", "Depends")) - {"stowplan"}:
             output("dpkg-query", "-W", package)
 
     def test_files_are_where_debian_wants_them(self):
         for root in self.roots.values():
             self.assertEqual([path.name for path in root.iterdir()], ["usr"])
-        self.assertTrue((self.roots["berth"] / "usr/share/doc/berth/LICENSE").exists())
-        self.assertTrue(list(self.roots["berth-dev"].glob("usr/lib/**/libberth_sim.a")))
+        self.assertTrue((self.roots["stowplan"] / "usr/share/doc/stowplan/LICENSE").exists())
+        self.assertTrue(list(self.roots["stowplan-dev"].glob("usr/lib/**/libstowplan_sim.a")))
 
     def test_the_program_runs_from_where_it_was_unpacked(self):
-        self.assertIn("random", output(self.roots["berth"] / "usr/bin/berth", "list", "agents", cwd=self.folder))
+        self.assertIn("random", output(self.roots["stowplan"] / "usr/bin/stowplan", "list", "agents", cwd=self.folder))
 
 
 if __name__ == "__main__":

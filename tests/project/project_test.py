@@ -21,7 +21,7 @@ def text(path):
 
 
 def version():
-    return re.search(r"^project\(berth VERSION (\S+)", text("CMakeLists.txt"), re.MULTILINE).group(1)
+    return re.search(r"^project\(stowplan VERSION (\S+)", text("CMakeLists.txt"), re.MULTILINE).group(1)
 
 
 def tracked():

@@ -1,4 +1,4 @@
-"""berth.capture: graphs of PyTorch models. Run by run.py; needs torch, which nothing installs (`build/python-environment/bin/pip install torch`)."""
+"""stowplan.capture: graphs of PyTorch models. Run by run.py; needs torch, which nothing installs (`build/python-environment/bin/pip install torch`)."""
 
 import contextlib
 import importlib.util
@@ -11,7 +11,7 @@ import sys
 import tempfile
 import unittest
 
-import berth
+import stowplan
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 if importlib.util.find_spec("torch"):
@@ -20,7 +20,7 @@ if importlib.util.find_spec("torch"):
     from torch.utils.checkpoint import checkpoint
     from torch.utils.flop_counter import FlopCounterMode
 
-    from berth import capture
+    from stowplan import capture
 
     class Block(nn.Module):
         def __init__(self, again=False):
@@ -49,7 +49,7 @@ if importlib.util.find_spec("torch"):
 
     TOKENS = torch.zeros(2, 8, dtype=torch.int64)
 
-    @torch.library.custom_op("berth_test::count", mutates_args={"seen"})
+    @torch.library.custom_op("stowplan_test::count", mutates_args={"seen"})
     def count(seen: torch.Tensor, x: torch.Tensor) -> None:
         seen += x
 
@@ -156,9 +156,9 @@ class Capture(unittest.TestCase):
                            "def alone(): return torch.nn.ReLU(), {'input': x}\n"
                            "def fails(): raise RuntimeError('no driver\\nand more')\n"
                            "def mapping(): return torch.nn.ReLU(), {'input': x}, {'y': x}\n")
-            with self.assertRaisesRegex(berth.InputError, r"three: .* a Tensor, wanted \(model, args\) or \(model, args, kwargs\)"):
+            with self.assertRaisesRegex(stowplan.InputError, r"three: .* a Tensor, wanted \(model, args\) or \(model, args, kwargs\)"):
                 capture.load(path + ":three")
-            with self.assertRaisesRegex(berth.RunError, "fails: no driver$"):
+            with self.assertRaisesRegex(stowplan.RunError, "fails: no driver$"):
                 capture.load(path + ":fails")
             given = {name: capture.load(f"{path}:{name}")[1:] for name in ("named", "alone", "mapping")}
         self.assertEqual({name: (len(args), list(kwargs)) for name, (args, kwargs) in given.items()},
@@ -193,7 +193,7 @@ class Capture(unittest.TestCase):
             self.assertEqual(capture.main([path + ":fn", "--out", out]), 0)
             self.assertEqual(said.getvalue(), "")
             self.assertEqual(capture.main([path + ":fn", "--train", "--out", out]), 0)
-            ops = by_name(berth.Graph.load(out))
+            ops = by_name(stowplan.Graph.load(out))
         self.assertEqual((ops["used.weight"]["persistent_bytes"], ops["idle.weight"]["persistent_bytes"]), (3 * 48, 48), "no slots of adam")
         self.assertEqual(said.getvalue(), "warning: no gradient reaches these weights, which are not updated: idle.weight, idle.bias\n")
 
@@ -235,10 +235,10 @@ class Capture(unittest.TestCase):
             (r"^inner: [^\n]*shape '\[7\]' is invalid[^\n]*$", Calls(lambda x: x.reshape(7))),
             (r"^inner: no such thing$", Calls(lambda x: (_ for _ in ()).throw(RuntimeError("no such thing\nand more")))),
         ):
-            with self.subTest(sentence), self.assertRaisesRegex(berth.RunError, sentence):
+            with self.subTest(sentence), self.assertRaisesRegex(stowplan.RunError, sentence):
                 capture.graph(Outer(inner), (torch.zeros(2, 4),))
         if not torch.cuda.is_available():
-            with self.assertRaisesRegex(berth.RunError, r"^inner: [^\n]+$"):
+            with self.assertRaisesRegex(stowplan.RunError, r"^inner: [^\n]+$"):
                 capture.graph(Outer(Calls(lambda x: x + torch.zeros(4, device="cuda"))), (torch.zeros(2, 4),))
 
     def test_convolutions_say_their_window(self):
@@ -320,7 +320,7 @@ class Capture(unittest.TestCase):
 
     def test_the_graph_is_placed_and_simulated(self):
         graph = capture.graph(Model(), (TOKENS,), train=True)
-        problem = berth.Problem(graph, "k80(gpus=2)", devices="gpu")
+        problem = stowplan.Problem(graph, "k80(gpus=2)", devices="gpu")
         self.assertGreater(problem.simulate(problem.placement("single_gpu")).runtime_us, 0)
 
     def test_what_cannot_be_captured_is_one_sentence(self):
@@ -337,7 +337,7 @@ class Capture(unittest.TestCase):
             ("there is no such file", lambda: capture.load("/nowhere/model.py:fn")),
             ("has no function absent; it has .*seven, small", lambda: capture.load(f"{ROOT}/python/examples/transformer.py:absent")),
         ):
-            with self.subTest(sentence), self.assertRaisesRegex(berth.InputError, sentence):
+            with self.subTest(sentence), self.assertRaisesRegex(stowplan.InputError, sentence):
                 call()
 
     def test_the_command_writes_a_file_or_says_why_not(self):
@@ -350,8 +350,8 @@ class Capture(unittest.TestCase):
         self.assertEqual((graph["name"], graph["attributes"]["parameters"]), ("small", 44_569_088))
         self.assertIn("44,569,088 weights", said.getvalue())
         self.assertEqual({op["outputs"][0]["dtype"] for op in graph["ops"] if op["name"].endswith("weight") and op["type"] == "Variable"}, {"bf16"})
-        told = subprocess.run([sys.executable, "-m", "berth.capture", "/nowhere/model.py:fn"], capture_output=True, text=True, check=False)
-        self.assertEqual((told.returncode, told.stderr), (2, "berth.capture: /nowhere/model.py: there is no such file.\n"))
+        told = subprocess.run([sys.executable, "-m", "stowplan.capture", "/nowhere/model.py:fn"], capture_output=True, text=True, check=False)
+        self.assertEqual((told.returncode, told.stderr), (2, "stowplan.capture: /nowhere/model.py: there is no such file.\n"))
 
 
 if __name__ == "__main__":

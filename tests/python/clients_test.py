@@ -1,4 +1,4 @@
-"""The programs that `berth export` writes for load what it wrote, on the CPU: accelerate, torch.distributed.pipelining, ONNX Runtime, networkx and
+"""The programs that `stowplan export` writes for load what it wrote, on the CPU: accelerate, torch.distributed.pipelining, ONNX Runtime, networkx and
 Graphviz. Run by run.py; what is not installed is skipped with a sentence (docs/exporting.md#checked-against names the versions)."""
 
 import importlib.util
@@ -10,7 +10,7 @@ import subprocess
 import tempfile
 import unittest
 
-BERTH = pathlib.Path(os.environ["BERTH_BUILD"]) / "bench" / "berth"
+STOWPLAN = pathlib.Path(os.environ["STOWPLAN_BUILD"]) / "bench" / "stowplan"
 CLUSTER = "a100(gpus=2)"
 
 
@@ -26,8 +26,8 @@ class Clients(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
 
-    def berth(self, *arguments):
-        told = subprocess.run([BERTH, *map(str, arguments)], capture_output=True, text=True, cwd=self.folder, check=False)
+    def stowplan(self, *arguments):
+        told = subprocess.run([STOWPLAN, *map(str, arguments)], capture_output=True, text=True, cwd=self.folder, check=False)
         self.assertEqual(told.returncode, 0, told.stderr)
         return told.stdout
 
@@ -50,7 +50,7 @@ class Clients(unittest.TestCase):
             source = ops[-1]["name"]
         linear("head", source)
         path = self.folder / "net.json"
-        path.write_text(json.dumps({"format": "berth.graph", "version": 1, "name": "net", "ops": ops}))
+        path.write_text(json.dumps({"format": "stowplan.graph", "version": 1, "name": "net", "ops": ops}))
         return path
 
     def halves(self, graph):
@@ -60,12 +60,12 @@ class Clients(unittest.TestCase):
             late = op["name"].startswith(("layers.2", "layers.3", "head"))
             devices[op["name"]] = "gpu1" if late else "gpu0"
         path = self.folder / "placement.json"
-        path.write_text(json.dumps({"format": "berth.placement", "version": 1, "graph": "net", "placement": devices}))
+        path.write_text(json.dumps({"format": "stowplan.placement", "version": 1, "graph": "net", "placement": devices}))
         return path
 
     def exported(self, to):
         graph = self.graph()
-        return self.berth("export", self.halves(graph), "--graph", graph, "--cluster", CLUSTER, "--to", to)
+        return self.stowplan("export", self.halves(graph), "--graph", graph, "--cluster", CLUSTER, "--to", to)
 
     def net(self):
         import torch
@@ -150,8 +150,8 @@ class Clients(unittest.TestCase):
         model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
         onnx.save(model, self.folder / "net.onnx")
         place = ("export", "cpu_only", "--graph", "net.onnx", "--cluster", CLUSTER, "--to")
-        self.berth(*place, "onnxruntime-model", "--out", "annotated.onnx")
-        told = json.loads(self.berth(*place, "onnxruntime"))
+        self.stowplan(*place, "onnxruntime-model", "--out", "annotated.onnx")
+        told = json.loads(self.stowplan(*place, "onnxruntime"))
         self.assertEqual(told["layer_ann"], {node.name: "cpu0" for node in nodes})
 
         annotated = onnx.load(self.folder / "annotated.onnx")
@@ -191,7 +191,7 @@ class Clients(unittest.TestCase):
         weight = onnx.numpy_helper.from_array(numpy.ones((4, 4), numpy.float32), "weight")
         model = helper.make_model(helper.make_graph(nodes, "net", tensors[:1], tensors[1:], [weight]), opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
         onnx.save(model, self.folder / "net.onnx")
-        told = self.berth("export", "cpu_only", "--graph", "net.onnx", "--cluster", CLUSTER, "--to", "onnxruntime-memory").splitlines()
+        told = self.stowplan("export", "cpu_only", "--graph", "net.onnx", "--cluster", CLUSTER, "--to", "onnxruntime-memory").splitlines()
         options = onnxruntime.SessionOptions()
         options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
         options.enable_mem_pattern = False
@@ -238,7 +238,7 @@ class Clients(unittest.TestCase):
 
         def imported(*more):
             dims = ("--dim", "n=4", "--dim", "places:1=40")
-            told = self.berth("graph", "import", "net.onnx", *dims, *more, "--out", "out.json")
+            told = self.stowplan("graph", "import", "net.onnx", *dims, *more, "--out", "out.json")
             return told, {op["name"]: op for op in json.loads((self.folder / "out.json").read_text())["ops"]}
 
         _, worked_out = imported()
@@ -252,7 +252,7 @@ class Clients(unittest.TestCase):
             if name != "nonzero":
                 self.assertEqual(op.get("outputs"), worked_out[name].get("outputs"), "shapes say what was allocated")
 
-        run = subprocess.run([BERTH, "graph", "import", "net.onnx", "--dim", "n=8", "--dim", "places:1=40", "--memory-stats", "stats.csv", "--out", "-"],
+        run = subprocess.run([STOWPLAN, "graph", "import", "net.onnx", "--dim", "n=8", "--dim", "places:1=40", "--memory-stats", "stats.csv", "--out", "-"],
                              capture_output=True, text=True, cwd=self.folder, check=False)
         self.assertEqual(run.returncode, 2)
         self.assertRegex(run.stderr, r"stats\.csv:\d+: node \"conv_\d+\" read \d+ bytes, but its inputs and weights are at least 65536; give the --dim")
@@ -279,7 +279,7 @@ class Clients(unittest.TestCase):
             session.run(None, {"mask": numpy.ones((2, 4), numpy.int64)})
             del session
             read.update(line.partition("_")[0] for line in (self.folder / "stats.csv").read_text().splitlines() if ",64,0," in line)
-            told = self.berth("graph", "import", "mask.onnx", "--memory-stats", "stats.csv", "--out", "out.json")
+            told = self.stowplan("graph", "import", "mask.onnx", "--memory-stats", "stats.csv", "--out", "out.json")
             self.assertIn("memory of 2 of 2 ops is as measured", told)
         self.assertEqual(read, {"shape", "cast"}, "it counts at one in one order, at the other in the other")
 

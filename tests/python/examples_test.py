@@ -76,9 +76,9 @@ class Examples(unittest.TestCase):
             self.assertLessEqual(bound, ours)
             self.assertLessEqual(ours, greedy)
 
-    @unittest.skipUnless(os.environ.get("BERTH_DATA"), "BERTH_DATA names no folder with dnn-partitioning/latency-inputs")
+    @unittest.skipUnless(os.environ.get("STOWPLAN_DATA"), "STOWPLAN_DATA names no folder with dnn-partitioning/latency-inputs")
     def test_greedy_of_others_on_their_graphs(self):
-        graphs = sorted(pathlib.Path(os.environ["BERTH_DATA"], "dnn-partitioning", "latency-inputs").rglob("*bert_l-3*.json"))
+        graphs = sorted(pathlib.Path(os.environ["STOWPLAN_DATA"], "dnn-partitioning", "latency-inputs").rglob("*bert_l-3*.json"))
         for greedy, ours, bound in self.latencies(*graphs).values():
             self.assertLessEqual(bound, ours)
             self.assertLess(ours, greedy)

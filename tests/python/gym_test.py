@@ -1,4 +1,4 @@
-"""berth.gym: what Gymnasium asks of an environment, rewards, masks, padding, seeds, and many at once. Run by run.py."""
+"""stowplan.gym: what Gymnasium asks of an environment, rewards, masks, padding, seeds, and many at once. Run by run.py."""
 
 import importlib.util
 import sys
@@ -14,12 +14,12 @@ import numpy as np
 from gymnasium.utils.env_checker import check_env
 from gymnasium.vector import AutoresetMode
 
-import berth
-from berth.gym import OneShotEnv, StepwiseEnv, VectorEnv
+import stowplan
+from stowplan.gym import OneShotEnv, StepwiseEnv, VectorEnv
 
 
 def problem(ops=12):
-    return berth.Problem(f"random_dag(ops={ops})", "k80(gpus=2)", devices="gpu")
+    return stowplan.Problem(f"random_dag(ops={ops})", "k80(gpus=2)", devices="gpu")
 
 
 class Single(unittest.TestCase):
@@ -67,8 +67,8 @@ class Single(unittest.TestCase):
         self.assertFalse(seen["nodes"][one.units :].any())
 
     def test_masks_keep_a_unit_off_a_device_that_is_too_small(self):
-        graph = berth.Graph.from_arrays(cost_us=[1, 1], edges=[], persistent_bytes=[3 << 30, 0])
-        small = berth.Problem(graph, "k80(gpus=2)", devices="gpu", memory=["gpu0=1GiB"])
+        graph = stowplan.Graph.from_arrays(cost_us=[1, 1], edges=[], persistent_bytes=[3 << 30, 0])
+        small = stowplan.Problem(graph, "k80(gpus=2)", devices="gpu", memory=["gpu0=1GiB"])
         _, info = OneShotEnv(small).reset(seed=1)
         self.assertEqual(info["action_mask"].tolist(), [[0, 1], [1, 1]])
 
@@ -81,17 +81,17 @@ class Single(unittest.TestCase):
 
     def test_what_does_not_fit_together_is_refused(self):
         for sentence, call in (("there is none", lambda: OneShotEnv([])),
-                               ("another number of devices", lambda: OneShotEnv([problem(), berth.Problem("chain", "k80(gpus=2)")])),
+                               ("another number of devices", lambda: OneShotEnv([problem(), stowplan.Problem("chain", "k80(gpus=2)")])),
                                ("the largest problem has", lambda: OneShotEnv(problem(), max_units=3)),
                                ("num_envs: 0", lambda: VectorEnv(problem(), 0))):
-            with self.assertRaisesRegex(berth.InputError, sentence):
+            with self.assertRaisesRegex(stowplan.InputError, sentence):
                 call()
         env = StepwiseEnv(problem())
         env.reset(seed=1)
-        with self.assertRaisesRegex(berth.InputError, "wanted 0 to 1"):
+        with self.assertRaisesRegex(stowplan.InputError, "wanted 0 to 1"):
             env.step(2)
         for action in (0.7, 1.0, float("nan"), True):
-            with self.assertRaisesRegex(berth.InputError, "action: the entries are (float64|bool), wanted whole numbers"):
+            with self.assertRaisesRegex(stowplan.InputError, "action: the entries are (float64|bool), wanted whole numbers"):
                 env.step(action)
 
 
@@ -132,11 +132,11 @@ class Vector(unittest.TestCase):
         for _ in range(15):
             actions = sent.action_space.sample()
             sent.send(actions)
-            with self.assertRaisesRegex(berth.InputError, r"call recv\(\)"):
+            with self.assertRaisesRegex(stowplan.InputError, r"call recv\(\)"):
                 sent.send(actions)
             for mine, other in zip(sent.recv()[1:4], stepped.step(actions)[1:4]):
                 np.testing.assert_array_equal(mine, other)
-        with self.assertRaisesRegex(berth.InputError, r"call send\(\) first"):
+        with self.assertRaisesRegex(stowplan.InputError, r"call send\(\) first"):
             sent.recv()
 
     def test_one_that_is_left_while_it_works_ends(self):
@@ -148,7 +148,7 @@ class Vector(unittest.TestCase):
     def test_actions_of_the_wrong_size_are_refused(self):
         env = VectorEnv(problem(), 3)
         env.reset(seed=1)
-        with self.assertRaisesRegex(berth.InputError, "action: 4 numbers, wanted 12 for each of 3 episodes"):
+        with self.assertRaisesRegex(stowplan.InputError, "action: 4 numbers, wanted 12 for each of 3 episodes"):
             env.step(np.zeros(4, np.int64))
         env.step(env.action_space.sample())
 

@@ -9,7 +9,7 @@ import warnings
 
 import numpy as np
 
-import berth
+import stowplan
 
 if importlib.util.find_spec("onnx"):
     import onnx
@@ -116,7 +116,7 @@ class NewerSets(unittest.TestCase):
             path = os.path.join(folder, "one.onnx")
             onnx.save(model, path)
             warnings.simplefilter("ignore")  # ops that are priced by their bytes
-            return berth.Graph.load(path).to_dict()
+            return stowplan.Graph.load(path).to_dict()
 
     def test_shapes_and_types_are_those_of_onnx(self):
         draw = random.Random(20261123)
@@ -149,7 +149,7 @@ class NewerSets(unittest.TestCase):
                     with self.subTest(op=schema.name, rank=rank):
                         try:
                             self.imported(model_of(schema.name, schema.since_version, inputs, max(1, min(schema.max_output, 3)), given))
-                        except berth.InputError as error:
+                        except stowplan.InputError as error:
                             self.assertIn("one.onnx", str(error))
 
 

@@ -1,4 +1,4 @@
-"""The package `berth`: graphs, problems, what is simulated, evaluated, searched and bounded, and what is refused.
+"""The package `stowplan`: graphs, problems, what is simulated, evaluated, searched and bounded, and what is refused.
 
 Run by run.py.
 """
@@ -18,9 +18,9 @@ import warnings
 
 import numpy as np
 
-import berth
+import stowplan
 
-BERTH = pathlib.Path(os.environ["BERTH_BUILD"]) / "bench" / "berth"
+STOWPLAN = pathlib.Path(os.environ["STOWPLAN_BUILD"]) / "bench" / "stowplan"
 PAIR = {"name": "pair", "devices": [{"name": "a", "kind": "k80", "memory": "1GiB"}, {"name": "b", "kind": "k80"}],
         "links": [{"name": "wire", "ends": ["a", "b"], "bandwidth": "1GB/s", "latency": "5us"}],
         "dispatch": {"cost": "0us"}}
@@ -28,12 +28,12 @@ PAIR = {"name": "pair", "devices": [{"name": "a", "kind": "k80", "memory": "1GiB
 
 def diamond():
     """a -> b, c -> d; 1 MB between them."""
-    return berth.Graph.from_arrays(cost_us=[10, 20, 30, 40], edges=[[0, 0, 1, 2], [1, 2, 3, 3]], output_bytes=[10**6] * 4,
+    return stowplan.Graph.from_arrays(cost_us=[10, 20, 30, 40], edges=[[0, 0, 1, 2], [1, 2, 3, 3]], output_bytes=[10**6] * 4,
                                    names=list("abcd"), name="diamond")
 
 
 def small():
-    return berth.Problem("random_dag(ops=60)", "k80(gpus=2)", devices="gpu")
+    return stowplan.Problem("random_dag(ops=60)", "k80(gpus=2)", devices="gpu")
 
 
 def draw(problem, count, seed=1):
@@ -42,7 +42,7 @@ def draw(problem, count, seed=1):
 
 class Graphs(unittest.TestCase):
     def test_a_workload_has_ops_and_edges(self):
-        graph = berth.Graph.load("chain(ops=5)")
+        graph = stowplan.Graph.load("chain(ops=5)")
         self.assertEqual(len(graph), 5)
         self.assertEqual(graph.edges.tolist(), [[0, 1, 2, 3], [1, 2, 3, 4]])
 
@@ -59,38 +59,38 @@ class Graphs(unittest.TestCase):
         nodes = [(label, {"cost_us": cost, "output_bytes": 10**6}) for label, cost in zip("abcd", (10.0, 20.0, 30.0, 40.0))]
         edges = [("a", "b"), ("a", "c"), ("b", "d"), ("c", "d")]
         expected = diamond().to_dict()
-        self.assertEqual(berth.Graph.from_nodes_and_edges(nodes, edges, "diamond").to_dict(), expected)
-        self.assertEqual(berth.Graph.from_networkx(LikeNetworkx()).to_dict(), expected)
-        self.assertEqual(berth.Graph.from_dict(expected).to_dict(), expected)
+        self.assertEqual(stowplan.Graph.from_nodes_and_edges(nodes, edges, "diamond").to_dict(), expected)
+        self.assertEqual(stowplan.Graph.from_networkx(LikeNetworkx()).to_dict(), expected)
+        self.assertEqual(stowplan.Graph.from_dict(expected).to_dict(), expected)
 
     def test_collectives_of_a_dict_become_rings_as_those_of_a_file_do(self):
         make = [{"name": f"make{rank}", "type": "Make", "cost_us": 1, "outputs": [{"bytes": 8}]} for rank in range(2)]
-        graph = {"format": "berth.graph", "version": 1, "name": "ring", "ops": [
+        graph = {"format": "stowplan.graph", "version": 1, "name": "ring", "ops": [
             *make, {"name": "all", "type": "AllReduce", "inputs": ["make0", "make1"], "outputs": [{"bytes": 8}, {"bytes": 8}]}]}
-        types = {op["type"] for op in berth.Graph.from_dict(graph).to_dict()["ops"]}
+        types = {op["type"] for op in stowplan.Graph.from_dict(graph).to_dict()["ops"]}
         self.assertEqual(types, {"Make", "CollectiveBegin", "CollectiveAdd", "CollectiveCopy", "CollectiveEnd"})
 
     def test_an_edge_may_carry_bytes_of_its_own_or_only_wait(self):
-        graph = berth.Graph.from_nodes_and_edges(["a", "b", "c"], [("a", "b", {"bytes": 77}), ("a", "c", {"control": True})])
+        graph = stowplan.Graph.from_nodes_and_edges(["a", "b", "c"], [("a", "b", {"bytes": 77}), ("a", "c", {"control": True})])
         a, b, c = graph.to_dict()["ops"]
         self.assertEqual(a["outputs"][1]["bytes"], 77)
         self.assertEqual((b["inputs"], c["control"]), (["a:1"], ["a"]))
 
     def test_costs_by_kind(self):
-        graph = berth.Graph.from_arrays(cost_us=[[5, 1], [7, 2]], kinds=["cpu", "gpu"], edges=[])
-        problem = berth.Problem(graph, "k80(gpus=1)")
+        graph = stowplan.Graph.from_arrays(cost_us=[[5, 1], [7, 2]], kinds=["cpu", "gpu"], edges=[])
+        problem = stowplan.Problem(graph, "k80(gpus=1)")
         self.assertEqual(problem.unit_cost_us.tolist(), [[5, 1], [7, 2]])
 
     def test_a_saved_graph_is_read_back(self):
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "g.json.zst")
             diamond().save(path)
-            self.assertEqual(berth.Graph.load(path).to_dict(), diamond().to_dict())
+            self.assertEqual(stowplan.Graph.load(path).to_dict(), diamond().to_dict())
 
 
 class Problems(unittest.TestCase):
     def test_a_run_worked_out_by_hand(self):
-        problem = berth.Problem(diamond(), PAIR)
+        problem = stowplan.Problem(diamond(), PAIR)
         alone = problem.simulate([0, 0, 0, 0])
         self.assertEqual(alone.runtime_us, 100)
         self.assertTrue(alone.fits)
@@ -104,8 +104,8 @@ class Problems(unittest.TestCase):
         self.assertEqual(split.transfers[["op", "from", "to", "bytes"]].tolist(), [(0, 0, 1, 10**6), (2, 1, 0, 10**6)])
 
     def test_out_of_memory_is_a_result(self):
-        graph = berth.Graph.from_arrays(cost_us=[1], edges=[], persistent_bytes=[2 << 30])
-        run = berth.Problem(graph, PAIR).simulate([0])
+        graph = stowplan.Graph.from_arrays(cost_us=[1], edges=[], persistent_bytes=[2 << 30])
+        run = stowplan.Problem(graph, PAIR).simulate([0])
         self.assertFalse(run.fits)
         self.assertEqual((run.out_of_memory["device"], run.out_of_memory["what"]), ("a", "persistent"))
 
@@ -124,7 +124,7 @@ class Problems(unittest.TestCase):
         self.assertEqual(len(problem.evaluate(placements[:0]).runtime_us), 0)
 
     def test_the_programs_search_finds_the_same(self):
-        told = subprocess.run([BERTH, "place", "--agent", "local_search", "--graph", "random_dag(ops=60)", "--cluster", "k80(gpus=2)",
+        told = subprocess.run([STOWPLAN, "place", "--agent", "local_search", "--graph", "random_dag(ops=60)", "--cluster", "k80(gpus=2)",
                                "--devices", "gpu", "--samples", "200", "--seed", "3", "--json", "-"], capture_output=True, text=True, check=True)
         program = json.loads(told.stdout)
         problem = small()
@@ -141,26 +141,26 @@ class Problems(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "p.json")
             problem.save_placement(path, problem.placement("heft"))
-            told = subprocess.run([BERTH, "simulate", "--graph", "random_dag(ops=60)", "--cluster", "k80(gpus=2)", "--placement", path,
+            told = subprocess.run([STOWPLAN, "simulate", "--graph", "random_dag(ops=60)", "--cluster", "k80(gpus=2)", "--placement", path,
                                    "--json", "-"], capture_output=True, text=True, check=True)
             self.assertEqual(problem.simulate(path).runtime_us, json.loads(told.stdout)["unlimited_runtime_us"])
 
     def test_what_is_in_force_can_be_read(self):
-        problem = berth.Problem(diamond(), PAIR, memory=["b=2GiB"])
+        problem = stowplan.Problem(diamond(), PAIR, memory=["b=2GiB"])
         self.assertEqual(problem.device_names, ["a", "b"])
         self.assertEqual(problem.device_capacity_bytes.tolist(), [2**30, 2**31])
         self.assertEqual(problem.edges.tolist(), [[0, 0, 1, 2], [1, 2, 3, 3]])
         self.assertIn("name: pair", problem.cluster_text().replace('"', ""))
 
     def test_tables_name_what_there_is(self):
-        agents = {row.name: row for row in berth.agents()}
+        agents = {row.name: row for row in stowplan.agents()}
         self.assertTrue(agents["local_search"].samples)
         self.assertFalse(agents["heft"].samples)
-        for rows, name in ((berth.workloads(), "nmt"), (berth.clusters(), "k80"), (berth.groupers(), "neighbour"), (berth.cost_models(), "chain")):
+        for rows, name in ((stowplan.workloads(), "nmt"), (stowplan.clusters(), "k80"), (stowplan.groupers(), "neighbour"), (stowplan.cost_models(), "chain")):
             self.assertIn(name, [row.name for row in rows])
 
     def test_an_explanation_is_that_of_the_program(self):
-        told = subprocess.run([BERTH, "explain", "--graph", "random_dag(ops=60)", "--cluster", "k80(gpus=2)", "--placement", "expert", "--faster",
+        told = subprocess.run([STOWPLAN, "explain", "--graph", "random_dag(ops=60)", "--cluster", "k80(gpus=2)", "--placement", "expert", "--faster",
                                "4"], capture_output=True, text=True, check=True)
         problem = small()
         explained = problem.explain("expert", faster=4)
@@ -180,31 +180,31 @@ class Problems(unittest.TestCase):
         self.assertIn("random_dag", page)
 
     def test_a_policy_is_trained_on_several_problems_and_applied(self):
-        problems = [small(), berth.Problem("random_dag(ops=40)", "k80(gpus=2)", devices="gpu")]
+        problems = [small(), stowplan.Problem("random_dag(ops=40)", "k80(gpus=2)", devices="gpu")]
         agent = "placeto(preset=walk)"
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "policy")
             try:
-                trained = berth.train(agent, problems, 31, path)
-            except berth.RunError as error:
+                trained = stowplan.train(agent, problems, 31, path)
+            except stowplan.RunError as error:
                 self.skipTest(str(error))
             self.assertEqual((trained.samples, trained.problem_samples.tolist()), (31, [16, 15]))
             for problem, best in zip(problems, trained.best_runtime_us):
                 self.assertLessEqual(problem.bounds().runtime_us, best)
             self.assertEqual(problems[1].search(agent, samples=5, init=path, learn=False).samples, 5)
-            for sentence, call in (("learns nothing", lambda: berth.train("local_search", problems, 10, path)),
-                                   ("at least one for each of the 2 problems", lambda: berth.train(agent, problems, 1, path)),
-                                   ("there is none", lambda: berth.train(agent, [], 10, path)),
-                                   ("seed: -1", lambda: berth.train(agent, problems, 10, path, seed=-1)),
+            for sentence, call in (("learns nothing", lambda: stowplan.train("local_search", problems, 10, path)),
+                                   ("at least one for each of the 2 problems", lambda: stowplan.train(agent, problems, 1, path)),
+                                   ("there is none", lambda: stowplan.train(agent, [], 10, path)),
+                                   ("seed: -1", lambda: stowplan.train(agent, problems, 10, path, seed=-1)),
                                    ("faster: 1.0, wanted above 1|faster: 1, wanted above 1", lambda: problems[0].explain("expert", faster=1))):
-                with self.subTest(sentence), self.assertRaisesRegex(berth.InputError, sentence):
+                with self.subTest(sentence), self.assertRaisesRegex(stowplan.InputError, sentence):
                     call()
 
     def test_learners_learn(self):
         problem = small()
         try:
             found = problem.search("factored", samples=30)
-        except berth.RunError as error:
+        except stowplan.RunError as error:
             self.skipTest(str(error))
         self.assertEqual(found.samples, 30)
 
@@ -220,7 +220,7 @@ class Readme(unittest.TestCase):
 
 class Refused(unittest.TestCase):
     def refused(self, sentence, call):
-        with self.assertRaises(berth.InputError) as raised:
+        with self.assertRaises(stowplan.InputError) as raised:
             call()
         self.assertIsInstance(raised.exception, ValueError)
         self.assertRegex(str(raised.exception), sentence)
@@ -229,8 +229,8 @@ class Refused(unittest.TestCase):
         problem = small()
         cpu = 0  # not among the devices
         for sentence, call in (
-            ("did you mean nmt", lambda: berth.Graph.load("nmtt")),
-            ("did you mean k80", lambda: berth.Problem("chain", "k800")),
+            ("did you mean nmt", lambda: stowplan.Graph.load("nmtt")),
+            ("did you mean k80", lambda: stowplan.Problem("chain", "k800")),
             ("must be one of", lambda: problem.search("no_agent")),
             ("local_search has no parameter 'x'", lambda: problem.search("local_search(x=1)")),
             ("samples: 0, wanted at least 1", lambda: problem.search(samples=0)),
@@ -243,31 +243,31 @@ class Refused(unittest.TestCase):
             ("the entries are float64", lambda: problem.evaluate(draw(problem, 1) + 0.5)),
             ("no_op", lambda: problem.simulate({"no_op": "gpu0"})),
             ("is neither a placement file nor an agent", lambda: problem.simulate("nothing")),
-            ("cluster:1", lambda: berth.Problem("chain", {"devices": "x"})),
-            ("is given twice", lambda: berth.Graph.from_nodes_and_edges(["a", "a"], [])),
-            ("names 'z', which is no node", lambda: berth.Graph.from_nodes_and_edges(["a"], [("a", "z")])),
-            ("edges names op 9, wanted 0 to 1", lambda: berth.Graph.from_arrays([1, 1], [[0], [9]])),
-            ("output_bytes has 1 entries for 2 ops", lambda: berth.Graph.from_arrays([1, 1], [], output_bytes=[1])),
-            ("cycle", lambda: berth.Graph.from_arrays([1, 1], [[0, 1], [1, 0]])),
-            ("is no number, text", lambda: berth.Graph.from_dict({"ops": [{"name": "a", "type": object()}]})),
+            ("cluster:1", lambda: stowplan.Problem("chain", {"devices": "x"})),
+            ("is given twice", lambda: stowplan.Graph.from_nodes_and_edges(["a", "a"], [])),
+            ("names 'z', which is no node", lambda: stowplan.Graph.from_nodes_and_edges(["a"], [("a", "z")])),
+            ("edges names op 9, wanted 0 to 1", lambda: stowplan.Graph.from_arrays([1, 1], [[0], [9]])),
+            ("output_bytes has 1 entries for 2 ops", lambda: stowplan.Graph.from_arrays([1, 1], [], output_bytes=[1])),
+            ("cycle", lambda: stowplan.Graph.from_arrays([1, 1], [[0, 1], [1, 0]])),
+            ("is no number, text", lambda: stowplan.Graph.from_dict({"ops": [{"name": "a", "type": object()}]})),
         ):
             with self.subTest(sentence):
                 self.refused(sentence, call)
 
     def test_what_cannot_be_done_is_a_run_error(self):
-        work = ("import berth\n"
+        work = ("import stowplan\n"
                 "try:\n"
-                "    berth.Problem('chain', 'k80(gpus=2)').search('placeto')\n"
-                "except berth.RunError as error:\n"
+                "    stowplan.Problem('chain', 'k80(gpus=2)').search('placeto')\n"
+                "except stowplan.RunError as error:\n"
                 "    print(isinstance(error, RuntimeError), error)\n")
-        told = subprocess.run([sys.executable, "-c", work], env={**os.environ, "BERTH_RL_PLUGIN": "/nowhere.so"}, capture_output=True,
+        told = subprocess.run([sys.executable, "-c", work], env={**os.environ, "STOWPLAN_RL_PLUGIN": "/nowhere.so"}, capture_output=True,
                               text=True, check=True)
         self.assertRegex(told.stdout, "True the learning agents cannot be opened: .*/nowhere.so")
 
     def test_notes_of_importers_are_warnings(self):
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            berth.Graph.load("chain(ops=2)")
+            stowplan.Graph.load("chain(ops=2)")
         self.assertEqual(caught, [])
 
 
@@ -304,8 +304,8 @@ class LongCalls(unittest.TestCase):
             np.testing.assert_array_equal(result, expected)
 
     def test_ctrl_c_ends_a_search_and_a_batch(self):
-        work = ("import berth, numpy, sys\n"
-                "problem = berth.Problem('random_dag(ops=500)', 'k80(gpus=2)', devices='gpu')\n"
+        work = ("import stowplan, numpy, sys\n"
+                "problem = stowplan.Problem('random_dag(ops=500)', 'k80(gpus=2)', devices='gpu')\n"
                 "print('ready', flush=True)\n"
                 "try:\n"
                 "    {}\n"

@@ -9,14 +9,14 @@ import pathlib
 import sys
 
 root, build, test = (pathlib.Path(argument) for argument in sys.argv[1:])
-if not list(build.glob("python/berth/_core*.so")):
+if not list(build.glob("python/stowplan/_core*.so")):
     print(f"skipped: {build} has no Python package (pybind11-dev and python3-dev were not found, or the build has sanitizers)")
     sys.exit(77)
 python = root / "build" / "python-environment" / "bin" / "python"
 if not python.exists():
     python = pathlib.Path(sys.executable)
 os.environ["PYTHONPATH"] = str(build / "python")
-os.environ["BERTH_BUILD"] = str(build)
+os.environ["STOWPLAN_BUILD"] = str(build)
 missing = os.spawnl(os.P_WAIT, python, python, "-c", "import numpy")
 if missing:
     print(f"skipped: {python} has no NumPy; python/environment makes an environment that has")

@@ -21,12 +21,12 @@ class Types(unittest.TestCase):
     def test_the_stubs_are_those_of_the_module(self):
         # What pybind11 gives every class.
         with tempfile.NamedTemporaryFile("w") as allowed:
-            allowed.write("berth._core.Graph\nberth._core.Problem\nberth._core.Episodes\nberth._core.Graph.__init__\n")
+            allowed.write("stowplan._core.Graph\nstowplan._core.Problem\nstowplan._core.Episodes\nstowplan._core.Graph.__init__\n")
             allowed.flush()
-            self.check("mypy.stubtest", "berth._core", "--ignore-disjoint-bases", "--allowlist", allowed.name)
+            self.check("mypy.stubtest", "stowplan._core", "--ignore-disjoint-bases", "--allowlist", allowed.name)
 
     def test_the_package_holds_to_its_types(self):
-        self.check("mypy", "--cache-dir", os.path.join(os.environ["BERTH_BUILD"], "mypy"), "--strict", "-p", "berth")
+        self.check("mypy", "--cache-dir", os.path.join(os.environ["STOWPLAN_BUILD"], "mypy"), "--strict", "-p", "stowplan")
 
 
 if __name__ == "__main__":

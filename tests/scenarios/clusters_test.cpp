@@ -7,7 +7,7 @@
 #include "sim/error.h"
 #include "tests/scenarios/test_catalogue.h"
 
-namespace berth::scenarios {
+namespace stowplan::scenarios {
 
 // What gtest calls a case; else it prints the bytes, addresses among them.
 static void PrintTo(const ClusterRow& row, std::ostream* out) {
@@ -172,4 +172,4 @@ TEST(TodaysClustersTest, HostsMeetInTheNetwork) {
 }
 
 }  // namespace
-}  // namespace berth::scenarios
+}  // namespace stowplan::scenarios

@@ -11,7 +11,7 @@
 #include "tests/scenarios/test_catalogue.h"
 #include "tests/sim/no_cost_model.h"
 
-namespace berth::scenarios {
+namespace stowplan::scenarios {
 namespace {
 
 // Of tensors of `bytes`, one on each GPU.
@@ -69,4 +69,4 @@ TEST(CollectiveTimesTest, AnAllToAllOverPciExpressKeepsEachLinkBusy) {
 }
 
 }  // namespace
-}  // namespace berth::scenarios
+}  // namespace stowplan::scenarios

@@ -9,7 +9,7 @@
 #include "tests/scenarios/graph_counts.h"
 #include "tests/scenarios/serial_memory.h"
 
-namespace berth::scenarios {
+namespace stowplan::scenarios {
 namespace {
 
 using ::testing::HasSubstr;
@@ -188,4 +188,4 @@ TEST(DecoderTest, RefusesWhatDoesNotFitTogether) {
 }
 
 }  // namespace
-}  // namespace berth::scenarios
+}  // namespace stowplan::scenarios

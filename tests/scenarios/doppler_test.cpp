@@ -11,13 +11,13 @@
 #include "tests/scenarios/test_catalogue.h"
 #include "tests/sim/no_cost_model.h"
 
-namespace berth::scenarios {
+namespace stowplan::scenarios {
 namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-const std::string kFile = BERTH_SOURCE_DIR "/tests/scenarios/data/doppler_small.txt";
+const std::string kFile = STOWPLAN_SOURCE_DIR "/tests/scenarios/data/doppler_small.txt";
 
 // Four nodes beside two inputs: node0 -> node1, node2 -> node3.
 TEST(DopplerGraphTest, ReadsNodesAndEdges) {
@@ -124,8 +124,8 @@ TEST(DopplerGraphTest, IsToldFromOtherFiles) {
   EXPECT_TRUE(RecognisesDopplerGraph(formats::ReadFile(kFile)));
   EXPECT_FALSE(RecognisesDopplerGraph("{}"));
   EXPECT_FALSE(RecognisesDopplerGraph("1\n2\n"));
-  EXPECT_FALSE(RecognisesDopplerGraph("format: berth.graph\nversion: 1\nops: []\nname: x\n"));
+  EXPECT_FALSE(RecognisesDopplerGraph("format: stowplan.graph\nversion: 1\nops: []\nname: x\n"));
 }
 
 }  // namespace
-}  // namespace berth::scenarios
+}  // namespace stowplan::scenarios

@@ -17,7 +17,7 @@
 #include "sim/modules.h"
 #include "tests/scenarios/test_catalogue.h"
 
-namespace berth::scenarios {
+namespace stowplan::scenarios {
 namespace {
 
 using ::testing::ElementsAre;
@@ -230,11 +230,11 @@ TEST(DeviceMap, ReadsWhatOthersWrite) {
   EXPECT_EQ(read(R"({"": 0, "layers.1.dropout": 1})").device, read(R"({"": 0})").device) << "it has no ops";
   EXPECT_THAT(refusal(R"({"layers": 2})"), HasSubstr("is GPU 2, but the cluster"));
   EXPECT_THAT(refusal(R"({"layers": -1})"), HasSubstr("is GPU -1"));
-  EXPECT_THAT(refusal(R"({"layers": "disk"})"), HasSubstr("no device of berth is"));
+  EXPECT_THAT(refusal(R"({"layers": "disk"})"), HasSubstr("no device of stowplan is"));
   EXPECT_THAT(refusal(R"({"layers": "tpu"})"), HasSubstr("must be the number of a GPU"));
   EXPECT_THAT(refusal(R"({"layers": 0.5})"), HasSubstr("map.json"));
   EXPECT_FALSE(RecognisesDeviceMap("{}"));
-  EXPECT_FALSE(RecognisesDeviceMap(R"({"format": "berth.placement"})"));
+  EXPECT_FALSE(RecognisesDeviceMap(R"({"format": "stowplan.placement"})"));
 }
 
 // Each is compared with every module, in case it is misspelt.
@@ -447,4 +447,4 @@ TEST(Exporters, NamesTheNearest) {
 }
 
 }  // namespace
-}  // namespace berth::scenarios
+}  // namespace stowplan::scenarios

@@ -8,7 +8,7 @@
 
 #include "sim/error.h"
 
-namespace berth::scenarios {
+namespace stowplan::scenarios {
 namespace {
 
 TEST(FamilyTest, HalvesAreSixteenEachAndShareNobody) {
@@ -59,4 +59,4 @@ TEST(FamilyTest, RefusesOtherHalvesAndWhatIsNoFamily) {
 }
 
 }  // namespace
-}  // namespace berth::scenarios
+}  // namespace stowplan::scenarios

@@ -15,7 +15,7 @@
 #include "tests/scenarios/graph_view.h"
 #include "tests/scenarios/serial_memory.h"
 
-namespace berth::scenarios {
+namespace stowplan::scenarios {
 namespace {
 
 // RapidCheck draws from this seed (and prints it) unless the environment says otherwise.
@@ -354,4 +354,4 @@ RC_GTEST_PROP(GraphBuilderProperty, RandomTapesMakeSoundGraphs, ()) {
 }
 
 }  // namespace
-}  // namespace berth::scenarios
+}  // namespace stowplan::scenarios

@@ -7,7 +7,7 @@
 
 #include "tests/scenarios/graph_view.h"
 
-namespace berth::scenarios {
+namespace stowplan::scenarios {
 
 using sim::OpIndex;
 using sim::TensorRef;
@@ -98,4 +98,4 @@ std::string FaultInTraining(const sim::OpGraph& graph) {
   return "";
 }
 
-}  // namespace berth::scenarios
+}  // namespace stowplan::scenarios

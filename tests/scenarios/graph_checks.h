@@ -6,7 +6,7 @@
 
 #include "sim/op_graph.h"
 
-namespace berth::scenarios {
+namespace stowplan::scenarios {
 
 // Shapes of inputs and outputs fit together by op type, bytes are those of the shape, contractions have FLOPs
 // and nothing else has. Unknown op types are a fault.
@@ -21,4 +21,4 @@ std::string FaultInPlace(const sim::OpGraph& graph);
 // file.
 std::string FaultInTraining(const sim::OpGraph& graph);
 
-}  // namespace berth::scenarios
+}  // namespace stowplan::scenarios

@@ -2,7 +2,7 @@
 
 #include "scenarios/sizes.h"
 
-namespace berth::scenarios {
+namespace stowplan::scenarios {
 
 Counts CountOps(const sim::OpGraph& graph) {
   Counts counts;
@@ -20,4 +20,4 @@ double Gmac(const sim::OpGraph& graph) {
   return ForwardMultiplyAdds(graph) / 1e9;
 }
 
-}  // namespace berth::scenarios
+}  // namespace stowplan::scenarios

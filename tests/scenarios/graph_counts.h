@@ -5,7 +5,7 @@
 
 #include "sim/op_graph.h"
 
-namespace berth::scenarios {
+namespace stowplan::scenarios {
 
 // Without placeholders and constants.
 struct Counts {
@@ -20,4 +20,4 @@ Counts CountOps(const sim::OpGraph& graph);
 // Forward, in 1e9.
 double Gmac(const sim::OpGraph& graph);
 
-}  // namespace berth::scenarios
+}  // namespace stowplan::scenarios

@@ -6,7 +6,7 @@
 #include "sim/error.h"
 #include "sim/op_graph.h"
 
-namespace berth::scenarios {
+namespace stowplan::scenarios {
 
 inline const sim::Op& At(const sim::OpGraph& graph, sim::OpIndex op) {
   return graph.ops.at(static_cast<std::size_t>(op));
@@ -42,4 +42,4 @@ class GraphView {
   const sim::OpGraph& graph_;
 };
 
-}  // namespace berth::scenarios
+}  // namespace stowplan::scenarios

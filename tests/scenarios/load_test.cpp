@@ -10,7 +10,7 @@
 #include "tests/scenarios/test_catalogue.h"
 #include "tests/temp_folder.h"
 
-namespace berth::scenarios {
+namespace stowplan::scenarios {
 namespace {
 
 using ::testing::AllOf;
@@ -70,4 +70,4 @@ TEST(ImportersTest, RecogniseTheirOwnAndNothingElse) {
 }
 
 }  // namespace
-}  // namespace berth::scenarios
+}  // namespace stowplan::scenarios

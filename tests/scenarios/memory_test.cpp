@@ -10,7 +10,7 @@
 #include "tests/scenarios/serial_memory.h"
 #include "tests/scenarios/test_catalogue.h"
 
-namespace berth::scenarios {
+namespace stowplan::scenarios {
 namespace {
 
 struct Row {
@@ -225,4 +225,4 @@ TEST(SerialMemoryTest, EngineAgrees) {
 }
 
 }  // namespace
-}  // namespace berth::scenarios
+}  // namespace stowplan::scenarios

@@ -19,7 +19,7 @@
 #include "tests/scenarios/test_catalogue.h"
 #include "tests/sim/no_cost_model.h"
 
-namespace berth::scenarios {
+namespace stowplan::scenarios {
 namespace {
 
 // RapidCheck draws from this seed (and prints it) unless the environment says otherwise.
@@ -344,4 +344,4 @@ RC_GTEST_PROP(MicroBatchProperties, OrdersAreOrdersOfTheGraph, ()) {
 }
 
 }  // namespace
-}  // namespace berth::scenarios
+}  // namespace stowplan::scenarios

@@ -5,7 +5,7 @@
 #include "scenarios/sizes.h"
 #include "tests/scenarios/graph_counts.h"
 
-namespace berth::scenarios {
+namespace stowplan::scenarios {
 namespace {
 
 // F: 94 x (conv, norm, ReLU) + 14 pools + 11 concats of blocks + 4 inside blocks C + dropout, flatten,
@@ -176,4 +176,4 @@ TEST(ModelSizesTest, RecurrentProductsAreMarked) {
 }
 
 }  // namespace
-}  // namespace berth::scenarios
+}  // namespace stowplan::scenarios

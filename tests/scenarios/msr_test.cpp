@@ -15,7 +15,7 @@
 #include "tests/scenarios/graph_view.h"
 #include "tests/scenarios/test_catalogue.h"
 
-namespace berth::scenarios {
+namespace stowplan::scenarios {
 namespace {
 
 using ::testing::AllOf;
@@ -23,7 +23,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-const std::string kFolder = BERTH_SOURCE_DIR "/tests/scenarios/data/";
+const std::string kFolder = STOWPLAN_SOURCE_DIR "/tests/scenarios/data/";
 
 sim::Cluster TwoGpus() {
   return LoadCluster("k40(gpus=2)", TestCatalogue());
@@ -186,8 +186,8 @@ TEST(MsrSplitTest, RefusesWhatDoesNotFitTheGraphOrTheCluster) {
 class RealMsrTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    const char* data = std::getenv("BERTH_DATA");
-    if (data == nullptr) GTEST_SKIP() << "BERTH_DATA names no folder";
+    const char* data = std::getenv("STOWPLAN_DATA");
+    if (data == nullptr) GTEST_SKIP() << "STOWPLAN_DATA names no folder";
     folder_ = std::string(data) + "/dnn-partitioning/";
     if (!std::filesystem::exists(folder_)) GTEST_SKIP() << folder_ << " is not there";
   }
@@ -224,4 +224,4 @@ TEST_F(RealMsrTest, HumanExpertsPlaceTheirGraphs) {
 }
 
 }  // namespace
-}  // namespace berth::scenarios
+}  // namespace stowplan::scenarios

@@ -12,7 +12,7 @@
 #include "tests/scenarios/graph_counts.h"
 #include "tests/scenarios/serial_memory.h"
 
-namespace berth::scenarios {
+namespace stowplan::scenarios {
 namespace {
 
 constexpr double kSmallestCard = 11.68;  // usable on a K40 or a die of a K80, GB (docs/protocol.md#memory)
@@ -99,4 +99,4 @@ TEST(PtbTest, FirstCellIsPinned) {
 }
 
 }  // namespace
-}  // namespace berth::scenarios
+}  // namespace stowplan::scenarios

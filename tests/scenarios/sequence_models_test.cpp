@@ -7,7 +7,7 @@
 #include "sim/error.h"
 #include "tests/scenarios/graph_counts.h"
 
-namespace berth::scenarios {
+namespace stowplan::scenarios {
 namespace {
 
 // Weights: two tables V n; encoder 2 (8 n^2 + 4 n) for both directions, 12 n^2 + 4 n for the layer after them,
@@ -162,4 +162,4 @@ TEST(TransformersTest, RefuseWidthsThatHeadsDoNotDivide) {
 }
 
 }  // namespace
-}  // namespace berth::scenarios
+}  // namespace stowplan::scenarios

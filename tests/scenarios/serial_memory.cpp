@@ -6,7 +6,7 @@
 
 #include "tests/scenarios/graph_view.h"
 
-namespace berth::scenarios {
+namespace stowplan::scenarios {
 namespace {
 
 using sim::OpIndex;
@@ -92,4 +92,4 @@ SerialMemory SerialPeak(const sim::OpGraph& graph, bool accumulate) {
   return memory;
 }
 
-}  // namespace berth::scenarios
+}  // namespace stowplan::scenarios

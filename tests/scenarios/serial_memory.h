@@ -4,7 +4,7 @@
 
 #include "sim/op_graph.h"
 
-namespace berth::scenarios {
+namespace stowplan::scenarios {
 
 struct SerialMemory {
   sim::Bytes persistent = 0;
@@ -15,4 +15,4 @@ struct SerialMemory {
 // place.
 SerialMemory SerialPeak(const sim::OpGraph& graph, bool accumulate = false);
 
-}  // namespace berth::scenarios
+}  // namespace stowplan::scenarios

@@ -7,7 +7,7 @@
 #include "tests/scenarios/graph_checks.h"
 #include "tests/scenarios/graph_view.h"
 
-namespace berth::scenarios {
+namespace stowplan::scenarios {
 namespace {
 
 using Shape = std::vector<std::int64_t>;
@@ -286,4 +286,4 @@ std::string FaultInShapes(const sim::OpGraph& graph) {
   return "";
 }
 
-}  // namespace berth::scenarios
+}  // namespace stowplan::scenarios

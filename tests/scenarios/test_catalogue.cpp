@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace berth::scenarios {
+namespace stowplan::scenarios {
 namespace {
 
 class Catalogue final : public sim::HardwareCatalogue {
@@ -54,4 +54,4 @@ const sim::HardwareCatalogue& TestCatalogue() {
   return catalogue;
 }
 
-}  // namespace berth::scenarios
+}  // namespace stowplan::scenarios

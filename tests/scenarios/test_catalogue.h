@@ -4,8 +4,8 @@
 
 #include "sim/hardware.h"
 
-namespace berth::scenarios {
+namespace stowplan::scenarios {
 
 const sim::HardwareCatalogue& TestCatalogue();
 
-}  // namespace berth::scenarios
+}  // namespace stowplan::scenarios

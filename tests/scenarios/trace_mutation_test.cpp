@@ -7,7 +7,7 @@
 #include "sim/formats/formats.h"
 #include "tests/scenarios/trace_reader.h"
 
-namespace berth::scenarios {
+namespace stowplan::scenarios {
 namespace {
 
 constexpr int kMutations = 600;
@@ -51,7 +51,7 @@ std::string Damaged(std::string text, std::mt19937_64& random) {
 }
 
 TEST(TraceMutation, IsReadOrRefused) {
-  const std::string folder = BERTH_SOURCE_DIR "/tests/scenarios/data/";
+  const std::string folder = STOWPLAN_SOURCE_DIR "/tests/scenarios/data/";
   const std::string execution = formats::ReadFile(folder + "step_execution.json");
   const std::string kineto = formats::ReadFile(folder + "step_kineto.json");
   std::mt19937_64 random(1);
@@ -68,4 +68,4 @@ TEST(TraceMutation, IsReadOrRefused) {
 }
 
 }  // namespace
-}  // namespace berth::scenarios
+}  // namespace stowplan::scenarios

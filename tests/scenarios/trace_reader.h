@@ -7,7 +7,7 @@
 #include "sim/error.h"
 #include "sim/formats/formats.h"
 
-namespace berth::scenarios {
+namespace stowplan::scenarios {
 
 // Whether it was read: an InputError is fine, anything else that escapes is a finding, and so is a graph that is printed and
 // not read again the same. `kineto` empty: the execution trace alone.
@@ -16,12 +16,12 @@ inline bool ReadDamagedTrace(const std::string& execution, const std::string& ki
     const ImportedGraph imported =
         ImportTracePair(execution, "execution", kineto, {.kineto = kineto.empty() ? "" : "kineto"});
     const std::string text = formats::PrintGraph(imported.graph);
-    BERTH_CHECK_EQ(formats::PrintGraph(formats::ParseGraph(text, "printed")), text);
+    STOWPLAN_CHECK_EQ(formats::PrintGraph(formats::ParseGraph(text, "printed")), text);
     return true;
   } catch (const InputError& error) {
-    BERTH_CHECK(*error.what() != '\0');
+    STOWPLAN_CHECK(*error.what() != '\0');
     return false;
   }
 }
 
-}  // namespace berth::scenarios
+}  // namespace stowplan::scenarios

@@ -18,7 +18,7 @@
 #include "tests/scenarios/test_catalogue.h"
 #include "tests/temp_folder.h"
 
-namespace berth::scenarios {
+namespace stowplan::scenarios {
 namespace {
 
 using ::testing::AllOf;
@@ -27,7 +27,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-const std::string kFolder = BERTH_SOURCE_DIR "/tests/scenarios/data/";
+const std::string kFolder = STOWPLAN_SOURCE_DIR "/tests/scenarios/data/";
 const std::string kExecution = kFolder + "step_execution.json";
 const std::string kKineto = kFolder + "step_kineto.json";
 
@@ -278,4 +278,4 @@ TEST(TraceTest, ANameOfVeryManyColonsIsReadInTime) {
 }
 
 }  // namespace
-}  // namespace berth::scenarios
+}  // namespace stowplan::scenarios

@@ -17,7 +17,7 @@
 #include "tests/scenarios/graph_view.h"
 #include "tests/scenarios/serial_memory.h"
 
-namespace berth::scenarios {
+namespace stowplan::scenarios {
 namespace {
 
 // RapidCheck draws from this seed (and prints it) unless the environment says otherwise.
@@ -266,4 +266,4 @@ TEST(UnfusedTest, RefusesMoreThanOneFrameworkOp) {
 }
 
 }  // namespace
-}  // namespace berth::scenarios
+}  // namespace stowplan::scenarios

@@ -14,7 +14,7 @@
 #include "tests/scenarios/graph_counts.h"
 #include "tests/scenarios/serial_memory.h"
 
-namespace berth::scenarios {
+namespace stowplan::scenarios {
 namespace {
 
 double Gigabytes(sim::Bytes bytes) {
@@ -177,4 +177,4 @@ INSTANTIATE_TEST_SUITE_P(VisionModels, TrainingTest,
                                            "cifar10(batch=2,layers=3,index=31"));
 
 }  // namespace
-}  // namespace berth::scenarios
+}  // namespace stowplan::scenarios

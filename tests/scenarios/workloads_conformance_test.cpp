@@ -7,7 +7,7 @@
 #include "sim/error.h"
 #include "tests/scenarios/graph_checks.h"
 
-namespace berth::scenarios {
+namespace stowplan::scenarios {
 
 // What gtest calls a case; else it prints the bytes, addresses among them.
 static void PrintTo(const WorkloadRow& row, std::ostream* out) {
@@ -159,4 +159,4 @@ TEST(WorkloadTableTest, NamesAreUnique) {
 }
 
 }  // namespace
-}  // namespace berth::scenarios
+}  // namespace stowplan::scenarios

@@ -9,7 +9,7 @@
 
 #include "sim/stopped.h"
 
-namespace berth::sim {
+namespace stowplan::sim {
 namespace {
 
 std::ostream& operator<<(std::ostream& out, const OutOfMemory& oom) {
@@ -133,4 +133,4 @@ std::string DifferenceOfCutoffs(Simulator& simulator, const RandomCase& c, const
   return "";
 }
 
-}  // namespace berth::sim
+}  // namespace stowplan::sim

@@ -9,7 +9,7 @@
 #include "sim/simulator.h"
 #include "tests/sim/random_case.h"
 
-namespace berth::sim {
+namespace stowplan::sim {
 
 // Empty where they are equal: runtime, verdict, devices, links, every op, every transfer in queue order, and
 // the memory points of each device in order. Frees of one device at one instant without an allocation between
@@ -21,4 +21,4 @@ std::string FirstDifference(const Outcome& expected, const Outcome& actual, cons
 // cutoff. `full`: all that is recorded of the case's placement. Empty, or what is not so.
 std::string DifferenceOfCutoffs(Simulator& simulator, const RandomCase& c, const Outcome& full);
 
-}  // namespace berth::sim
+}  // namespace stowplan::sim

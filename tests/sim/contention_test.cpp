@@ -9,7 +9,7 @@
 
 #include "tests/sim/world.h"
 
-namespace berth::sim {
+namespace stowplan::sim {
 namespace {
 
 constexpr std::int64_t kWidth = 8'400'000'000;
@@ -225,4 +225,4 @@ TEST(Contention, OnlyWhatCrossesTheSocketsShares) {
 }
 
 }  // namespace
-}  // namespace berth::sim
+}  // namespace stowplan::sim

@@ -6,7 +6,7 @@
 #include "tests/sim/random_case.h"
 #include "tests/sim/world.h"
 
-namespace berth::sim {
+namespace stowplan::sim {
 namespace {
 
 void CheckCases(Rules rules, const CaseShape& shape) {
@@ -41,4 +41,4 @@ TEST(Cutoff, ADeviceWithTooMuchWorkIsKnownBeforeTheRun) {
 }
 
 }  // namespace
-}  // namespace berth::sim
+}  // namespace stowplan::sim

@@ -6,7 +6,7 @@
 
 #include "tests/sim/random_case.h"
 
-namespace berth::sim {
+namespace stowplan::sim {
 namespace {
 
 RunOptions Timeline() {
@@ -77,4 +77,4 @@ TEST(Explain, NamesTheSegmentsOfAKnownCase) {
 }
 
 }  // namespace
-}  // namespace berth::sim
+}  // namespace stowplan::sim

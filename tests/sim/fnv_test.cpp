@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace berth {
+namespace stowplan {
 namespace {
 
 TEST(Fnv1a, IsAsItsAuthorsPrintIt) {
@@ -16,4 +16,4 @@ TEST(Fnv1a, GoesOnBehindWhatCameBefore) {
 }
 
 }  // namespace
-}  // namespace berth
+}  // namespace stowplan

@@ -9,7 +9,7 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
 
-namespace berth::sim {
+namespace stowplan::sim {
 namespace {
 
 TEST(FuzzEngine, RandomBytesShowNoDifference) {
@@ -22,4 +22,4 @@ TEST(FuzzEngine, RandomBytesShowNoDifference) {
 }
 
 }  // namespace
-}  // namespace berth::sim
+}  // namespace stowplan::sim

@@ -12,7 +12,7 @@
 #include "sim/simulator.h"
 #include "tests/sim/world.h"
 
-namespace berth::sim {
+namespace stowplan::sim {
 namespace {
 
 // The same cases in every run; RC_PARAMS in the environment wins.
@@ -189,4 +189,4 @@ TEST(HugeTimes, AnEndThatLooksTooFarOffIsNoEnd) {
 }
 
 }  // namespace
-}  // namespace berth::sim
+}  // namespace stowplan::sim

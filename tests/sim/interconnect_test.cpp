@@ -11,7 +11,7 @@
 #include "tests/sim/compare.h"
 #include "tests/sim/random_case.h"
 
-namespace berth::sim {
+namespace stowplan::sim {
 namespace {
 
 Outcome RunWith(const RandomCase& c, const std::string& interconnect) {
@@ -103,4 +103,4 @@ INSTANTIATE_TEST_SUITE_P(All, InterconnectConformance, testing::ValuesIn(Names()
                          [](const auto& test) { return test.param; });
 
 }  // namespace
-}  // namespace berth::sim
+}  // namespace stowplan::sim

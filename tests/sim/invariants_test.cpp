@@ -12,7 +12,7 @@
 #include "tests/sim/compare.h"
 #include "tests/sim/random_case.h"
 
-namespace berth::sim {
+namespace stowplan::sim {
 namespace {
 
 constexpr std::uint64_t kCases = 1000;
@@ -403,4 +403,4 @@ TEST(Metamorphic, SplittingEdgesWithOpsOfNoCostChangesNothing) {
 }
 
 }  // namespace
-}  // namespace berth::sim
+}  // namespace stowplan::sim

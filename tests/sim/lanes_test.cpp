@@ -7,7 +7,7 @@
 #include "tests/sim/random_case.h"
 #include "tests/sim/world.h"
 
-namespace berth::sim {
+namespace stowplan::sim {
 namespace {
 
 std::vector<Lane> LanesOf(World& world) {
@@ -100,4 +100,4 @@ TEST(Lanes, OfRandomCases) {
 }
 
 }  // namespace
-}  // namespace berth::sim
+}  // namespace stowplan::sim

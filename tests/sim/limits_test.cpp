@@ -19,7 +19,7 @@
 #include "tests/sim/random_case.h"
 #include "tests/sim/world.h"
 
-namespace berth::sim {
+namespace stowplan::sim {
 namespace {
 
 bool IsDocumented(const std::string& message) {
@@ -232,4 +232,4 @@ TEST(Limits, LongRoutesAreWiredInTime) {
 }
 
 }  // namespace
-}  // namespace berth::sim
+}  // namespace stowplan::sim

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace berth::sim {
+namespace stowplan::sim {
 namespace {
 
 using ::testing::ElementsAre;
@@ -99,4 +99,4 @@ TEST(Modules, TreeCountsAndCuts) {
 }
 
 }  // namespace
-}  // namespace berth::sim
+}  // namespace stowplan::sim

@@ -7,7 +7,7 @@
 #include "tests/sim/oracle.h"
 #include "tests/sim/random_case.h"
 
-namespace berth::sim {
+namespace stowplan::sim {
 namespace {
 
 // Where they differ, docs/model.md says who is right.
@@ -110,4 +110,4 @@ TEST(NativeOracle, OneSimulatorRunsManyPlacements) {
 }
 
 }  // namespace
-}  // namespace berth::sim
+}  // namespace stowplan::sim

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace berth {
+namespace stowplan {
 namespace {
 
 const std::vector<std::string> kAgents = {"placeto", "local_search", "hierarchical",
@@ -48,4 +48,4 @@ TEST(NearestName, StandsBehindTheWrongName) {
 }
 
 }  // namespace
-}  // namespace berth
+}  // namespace stowplan

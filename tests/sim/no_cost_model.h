@@ -6,7 +6,7 @@
 
 #include "sim/cost_model.h"
 
-namespace berth::sim {
+namespace stowplan::sim {
 
 class NoCostModel final : public CostModel {
  public:
@@ -14,4 +14,4 @@ class NoCostModel final : public CostModel {
   std::optional<Price> Predict(const OpGraph&, OpIndex, const Device&) const override { return std::nullopt; }
 };
 
-}  // namespace berth::sim
+}  // namespace stowplan::sim

@@ -11,7 +11,7 @@
 #include "sim/error.h"
 #include "tests/sim/oracle_links.h"
 
-namespace berth::sim {
+namespace stowplan::sim {
 namespace {
 
 using Wide = OracleWide;
@@ -73,9 +73,9 @@ class Oracle {
       if (next == kNever) break;
       Advance(next);
     }
-    for (OpIndex op = 0; op < graph_.size(); ++op) BERTH_CHECK(ended_.contains(op));
+    for (OpIndex op = 0; op < graph_.size(); ++op) STOWPLAN_CHECK(ended_.contains(op));
     for (const Transfer& transfer : transfers_) {
-      BERTH_CHECK(transfer.ended);
+      STOWPLAN_CHECK(transfer.ended);
       out_.transfers.push_back(transfer.times);
       out_.runtime = std::max(out_.runtime, transfer.times.end);
     }
@@ -543,4 +543,4 @@ Outcome OracleRun(const OpGraph& graph, const Cluster& cluster, const CostTable&
   return Oracle(graph, cluster, costs, placement).Run();
 }
 
-}  // namespace berth::sim
+}  // namespace stowplan::sim

@@ -10,11 +10,11 @@
 #include "sim/outcome.h"
 #include "sim/placement.h"
 
-namespace berth::sim {
+namespace stowplan::sim {
 
 // Everything is recorded: ops, transfers in queue order, memory points. The placement must satisfy
 // CheckPlacement().
 Outcome OracleRun(const OpGraph& graph, const Cluster& cluster, const CostTable& costs,
                   const Placement& placement);
 
-}  // namespace berth::sim
+}  // namespace stowplan::sim

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-namespace berth::sim {
+namespace stowplan::sim {
 namespace {
 
 using Wide = OracleWide;
@@ -91,4 +91,4 @@ std::map<std::size_t, Wide> OracleRates(const Cluster& cluster, const std::vecto
   return rates;
 }
 
-}  // namespace berth::sim
+}  // namespace stowplan::sim

@@ -10,7 +10,7 @@
 
 #include "sim/cluster.h"
 
-namespace berth::sim {
+namespace stowplan::sim {
 
 __extension__ using OracleWide = __int128;
 
@@ -31,4 +31,4 @@ struct OracleFlow {
 // share.
 std::map<std::size_t, OracleWide> OracleRates(const Cluster& cluster, const std::vector<OracleFlow>& flows);
 
-}  // namespace berth::sim
+}  // namespace stowplan::sim

@@ -12,7 +12,7 @@
 #include "tests/sim/compare.h"
 #include "tests/sim/random_case.h"
 
-namespace berth::sim {
+namespace stowplan::sim {
 namespace {
 
 class Parallel : public testing::TestWithParam<int> {};
@@ -74,4 +74,4 @@ TEST_P(Parallel, TheExceptionOfTheLowestItemIsRethrown) {
 INSTANTIATE_TEST_SUITE_P(Threads, Parallel, testing::Values(1, 2, 8));
 
 }  // namespace
-}  // namespace berth::sim
+}  // namespace stowplan::sim

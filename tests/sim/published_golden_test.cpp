@@ -14,13 +14,13 @@
 #include "sim/simulator.h"
 #include "tests/sim/no_cost_model.h"
 
-namespace berth::sim {
+namespace stowplan::sim {
 namespace {
 
 std::vector<std::filesystem::path> Goldens() {
   std::vector<std::filesystem::path> paths;
   for (const auto& entry :
-       std::filesystem::directory_iterator(BERTH_SOURCE_DIR "/tests/golden/published_simulator")) {
+       std::filesystem::directory_iterator(STOWPLAN_SOURCE_DIR "/tests/golden/published_simulator")) {
     paths.push_back(entry.path());
   }
   std::sort(paths.begin(), paths.end());
@@ -80,4 +80,4 @@ TEST(PublishedGoldens, AreAllThere) {
 }
 
 }  // namespace
-}  // namespace berth::sim
+}  // namespace stowplan::sim

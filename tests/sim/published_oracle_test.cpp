@@ -12,7 +12,7 @@
 #include "sim/simulator.h"
 #include "tests/sim/random_case.h"
 
-namespace berth::sim {
+namespace stowplan::sim {
 namespace {
 
 class PlainPublished {
@@ -208,4 +208,4 @@ TEST(PublishedOracle, CutoffStopsOrChangesNothing) {
 }
 
 }  // namespace
-}  // namespace berth::sim
+}  // namespace stowplan::sim

@@ -5,7 +5,7 @@
 #include "sim/error.h"
 #include "tests/sim/world.h"
 
-namespace berth::sim {
+namespace stowplan::sim {
 namespace {
 
 constexpr Bytes kTenMicros = 76'000;  // bytes that take 10 us to send
@@ -207,4 +207,4 @@ TEST(PublishedLimits, MoreThanATimeCanHoldIsRefused) {
 }
 
 }  // namespace
-}  // namespace berth::sim
+}  // namespace stowplan::sim

@@ -9,7 +9,7 @@
 #include "sim/exact.h"
 #include "sim/formats/formats.h"
 
-namespace berth::sim {
+namespace stowplan::sim {
 namespace {
 
 constexpr Picos kMicro = kPicosPerMicro;
@@ -326,7 +326,7 @@ std::vector<OpIndex> RandomTopologicalOrder(const OpGraph& graph, Dice& dice) {
 }  // namespace
 
 std::uint64_t OracleCases() {
-  if (const char* wanted = std::getenv("BERTH_ORACLE_CASES")) return std::strtoull(wanted, nullptr, 10);
+  if (const char* wanted = std::getenv("STOWPLAN_ORACLE_CASES")) return std::strtoull(wanted, nullptr, 10);
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   return 500;
 #else
@@ -397,4 +397,4 @@ std::string PrintCase(const RandomCase& random_case) {
          formats::PrintPlacement(random_case.placement, random_case.graph, random_case.cluster) + "\n";
 }
 
-}  // namespace berth::sim
+}  // namespace stowplan::sim

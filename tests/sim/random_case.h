@@ -13,7 +13,7 @@
 #include "sim/op_graph.h"
 #include "sim/placement.h"
 
-namespace berth::sim {
+namespace stowplan::sim {
 
 // Draws that are the same on every standard library, unlike those of <random>'s distributions.
 class Dice {
@@ -44,7 +44,7 @@ class Dice {
   std::mt19937_64 engine_;
 };
 
-// How many cases a test compares; BERTH_ORACLE_CASES=1000000 are a million, overnight.
+// How many cases a test compares; STOWPLAN_ORACLE_CASES=1000000 are a million, overnight.
 std::uint64_t OracleCases();
 
 // What a kind of test needs of its cases; the defaults allow everything.
@@ -75,8 +75,8 @@ Route RandomWalk(const Cluster& cluster, Dice& dice);
 // Another placement of the same case, colocation kept; priority or order now and then.
 Placement MakeRandomPlacement(const OpGraph& graph, const Cluster& cluster, Dice& dice);
 
-// Seed, berth.graph (with the costs), berth.cluster and berth.placement: all that is needed to look at a
+// Seed, stowplan.graph (with the costs), stowplan.cluster and stowplan.placement: all that is needed to look at a
 // failure.
 std::string PrintCase(const RandomCase& random_case);
 
-}  // namespace berth::sim
+}  // namespace stowplan::sim

@@ -14,7 +14,7 @@
 #include "tests/sim/random_case.h"
 #include "tests/sim/world.h"
 
-namespace berth::sim {
+namespace stowplan::sim {
 namespace {
 
 using Links = std::vector<std::int32_t>;
@@ -253,4 +253,4 @@ TEST(Routes, DoNotWalkEveryPathOfParallelLinks) {
 }
 
 }  // namespace
-}  // namespace berth::sim
+}  // namespace stowplan::sim

@@ -5,7 +5,7 @@
 
 #include "tests/sim/world.h"
 
-namespace berth::sim {
+namespace stowplan::sim {
 namespace {
 
 struct Both {
@@ -137,4 +137,4 @@ TEST(Rules, APlacementIsNotChanged) {
 }
 
 }  // namespace
-}  // namespace berth::sim
+}  // namespace stowplan::sim

@@ -17,7 +17,7 @@
 #include "sim/screen/pass.h"
 #include "tests/sim/random_case.h"
 
-namespace berth::sim {
+namespace stowplan::sim {
 namespace {
 
 using Devices = std::vector<DeviceIndex>;  // by op
@@ -449,4 +449,4 @@ TEST(Screen, RefusesMoreDevicesThanItTakes) {
 }
 
 }  // namespace
-}  // namespace berth::sim
+}  // namespace stowplan::sim

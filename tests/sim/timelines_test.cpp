@@ -11,14 +11,14 @@
 #include "sim/simulator.h"
 #include "tests/sim/world.h"
 
-namespace berth::sim {
+namespace stowplan::sim {
 namespace {
 
 namespace fs = std::filesystem;
 
-const char* const kFolder = BERTH_SOURCE_DIR "/tests/golden/timelines";
+const char* const kFolder = STOWPLAN_SOURCE_DIR "/tests/golden/timelines";
 constexpr const char* kRegenerate =
-    "if the change is meant, run: BERTH_UPDATE_GOLDENS=1 build/release/tests/test_sim "
+    "if the change is meant, run: STOWPLAN_UPDATE_GOLDENS=1 build/release/tests/test_sim "
     "--gtest_filter='*Timelines*'";
 
 // a on gpu0 sends two outputs to gpu1; b there sends one back while they move.
@@ -95,7 +95,7 @@ TEST_P(Timelines, AreTheGoldenOnes) {
   const Problem problem(w.graph, w.cluster, w.costs());
   const std::string actual = formats::PrintTimeline(out, problem, w.placement);
   const std::string golden = std::string(kFolder) + "/" + GetParam() + ".txt";
-  if (std::getenv("BERTH_UPDATE_GOLDENS") != nullptr) formats::WriteFile(golden, actual);
+  if (std::getenv("STOWPLAN_UPDATE_GOLDENS") != nullptr) formats::WriteFile(golden, actual);
   ASSERT_TRUE(fs::exists(golden)) << golden << " is missing; " << kRegenerate;
   const std::string expected = formats::ReadFile(golden);
   if (actual == expected) return;
@@ -120,4 +120,4 @@ TEST(TimelineGoldens, HaveACaseEach) {
 }
 
 }  // namespace
-}  // namespace berth::sim
+}  // namespace stowplan::sim

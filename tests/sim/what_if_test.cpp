@@ -10,7 +10,7 @@
 #include "tests/sim/random_case.h"
 #include "tests/sim/world.h"
 
-namespace berth::sim {
+namespace stowplan::sim {
 namespace {
 
 // "device 0" -> microseconds
@@ -156,4 +156,4 @@ TEST(WhatIf, AnswersAreThoseOfTheChangedMachine) {
 }
 
 }  // namespace
-}  // namespace berth::sim
+}  // namespace stowplan::sim

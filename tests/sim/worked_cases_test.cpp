@@ -5,7 +5,7 @@
 
 #include "tests/sim/world.h"
 
-namespace berth::sim {
+namespace stowplan::sim {
 namespace {
 
 // ---- The first cases ----
@@ -359,4 +359,4 @@ TEST(Instant, ChainOfZeroCostOpsTakesNoTime) {
 }
 
 }  // namespace
-}  // namespace berth::sim
+}  // namespace stowplan::sim

@@ -3,7 +3,7 @@
 
 #include "tests/sim/world.h"
 
-namespace berth::sim {
+namespace stowplan::sim {
 namespace {
 
 using What = OutOfMemory::What;
@@ -257,4 +257,4 @@ TEST(OutOfMemory, TheFirstRequestIsReported) {
 }
 
 }  // namespace
-}  // namespace berth::sim
+}  // namespace stowplan::sim

@@ -4,7 +4,7 @@
 
 #include "tests/sim/world.h"
 
-namespace berth::sim {
+namespace stowplan::sim {
 namespace {
 
 // `devices` CPUs or GPUs around a switch; link i is that of device i.
@@ -332,4 +332,4 @@ TEST(Curve, SharesItsEffectiveBytes) {
 }
 
 }  // namespace
-}  // namespace berth::sim
+}  // namespace stowplan::sim

@@ -5,7 +5,7 @@
 #include "tests/sim/compare.h"
 #include "tests/sim/oracle.h"
 
-namespace berth::sim {
+namespace stowplan::sim {
 
 DeviceIndex World::AddDevice(DeviceClass device_class) {
   Device device;
@@ -91,4 +91,4 @@ Outcome World::Run(const RunOptions& options) {
   return outcome;
 }
 
-}  // namespace berth::sim
+}  // namespace stowplan::sim

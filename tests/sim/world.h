@@ -13,7 +13,7 @@
 #include "sim/placement.h"
 #include "sim/simulator.h"
 
-namespace berth::sim {
+namespace stowplan::sim {
 
 inline constexpr Picos kUs = kPicosPerMicro;
 inline constexpr Bytes kMB = 1'000'000;
@@ -69,4 +69,4 @@ struct TwoGpus : World {
   }
 };
 
-}  // namespace berth::sim
+}  // namespace stowplan::sim

@@ -1,8 +1,7 @@
-// What the CPU plug-in gives to berth-profile (profiler/backend.h).
+// What the CPU plug-in gives to stowplan-profile (profiler/backend.h).
 #include <memory>
 #include <utility>
 
-#include "berth_interface.h"
 #include "profiler/backend.h"
 #include "profiler/cpu/cpu_executor.h"
 #include "profiler/cpu/cpu_kernels.h"
@@ -10,8 +9,9 @@
 #include "profiler/cpu/probe_table.h"
 #include "sim/error.h"
 #include "sim/plugin_interface.h"
+#include "stowplan_interface.h"
 
-namespace berth::profiler {
+namespace stowplan::profiler {
 namespace {
 
 class CpuBackend : public Backend {
@@ -49,13 +49,13 @@ class CpuBackend : public Backend {
 };
 
 }  // namespace
-}  // namespace berth::profiler
+}  // namespace stowplan::profiler
 
-BERTH_EXPORT_INTERFACE(BERTH_INTERFACE);
+STOWPLAN_EXPORT_INTERFACE(STOWPLAN_INTERFACE);
 
-extern "C" __attribute__((visibility("default"))) std::unique_ptr<berth::profiler::Backend>
-berth_profiler_backend();
+extern "C" __attribute__((visibility("default"))) std::unique_ptr<stowplan::profiler::Backend>
+stowplan_profiler_backend();
 
-std::unique_ptr<berth::profiler::Backend> berth_profiler_backend() {
-  return std::make_unique<berth::profiler::CpuBackend>();
+std::unique_ptr<stowplan::profiler::Backend> stowplan_profiler_backend() {
+  return std::make_unique<stowplan::profiler::CpuBackend>();
 }

@@ -1,4 +1,4 @@
-// libberth_injection.so: what the CUDA driver calls in a process that `berth-profile record` started: records until the process ends, and
+// libstowplan_injection.so: what the CUDA driver calls in a process that `stowplan-profile record` started: records until the process ends, and
 // leaves one file, also where a signal ends it that it does not handle itself. Nothing here may fail the process: what goes wrong is a failed part with its reason.
 #include "profiler/injection.h"
 
@@ -19,7 +19,7 @@
 #include "profiler/nvtx_ops.h"
 #include "profiler/recording.h"
 
-namespace berth::profiler::cuda {
+namespace stowplan::profiler::cuda {
 namespace {
 
 // Neither is freed: the process may use CUDA until its last moment.
@@ -59,7 +59,7 @@ void Leave() {
     recording.Put("process " + process, Finished());
     WriteRecording(std::string(folder) + "/" + process + ".json", recording);
   } catch (const std::exception&) {
-    // The folder is gone, or full: berth-profile says that nothing was recorded.
+    // The folder is gone, or full: stowplan-profile says that nothing was recorded.
   }
 }
 
@@ -100,7 +100,7 @@ int PassToCupti(const char* function, void* get_export_table) {
 }
 
 }  // namespace
-}  // namespace berth::profiler::cuda
+}  // namespace stowplan::profiler::cuda
 
 extern "C" {
 __attribute__((visibility("default"))) int InitializeInjection();  // by the driver
@@ -110,14 +110,14 @@ __attribute__((visibility("default"))) int InitializeInjectionNvtx2(void* get_ex
 }
 
 int InitializeInjectionNvtx(void* get_export_table) {
-  return berth::profiler::cuda::PassToCupti("InitializeInjectionNvtx", get_export_table);
+  return stowplan::profiler::cuda::PassToCupti("InitializeInjectionNvtx", get_export_table);
 }
 int InitializeInjectionNvtx2(void* get_export_table) {
-  return berth::profiler::cuda::PassToCupti("InitializeInjectionNvtx2", get_export_table);
+  return stowplan::profiler::cuda::PassToCupti("InitializeInjectionNvtx2", get_export_table);
 }
 
 int InitializeInjection() {
-  using namespace berth::profiler::cuda;
+  using namespace stowplan::profiler::cuda;
   recorded_process = ::getpid();
   try {
     recorder = new CuptiActivity;

@@ -5,7 +5,7 @@
 #include "scenarios/importers/onnx/node_rules.h"
 #include "sim/formats/collectives.h"
 
-namespace berth::scenarios::onnx_import {
+namespace stowplan::scenarios::onnx_import {
 namespace {
 
 constexpr char kGroupSize[] = "group_size";
@@ -45,4 +45,4 @@ void LowerCollective(Lowering& lowering, const Step& step) {
   lowering.Emit(step, std::move(spec));
 }
 
-}  // namespace berth::scenarios::onnx_import
+}  // namespace stowplan::scenarios::onnx_import

@@ -7,7 +7,7 @@
 #include "scenarios/importers/onnx/lower.h"
 #include "scenarios/importers/onnx/shapes.h"
 
-namespace berth::scenarios::onnx_import {
+namespace stowplan::scenarios::onnx_import {
 
 bool IsCollective(const onnx::NodeProto& node);
 // Throws std::invalid_argument, as the rules of nodes do.
@@ -15,4 +15,4 @@ std::vector<InferredOutput> InferCollective(const onnx::NodeProto& node,
                                             const std::vector<const TensorInfo*>& inputs);
 void LowerCollective(Lowering& lowering, const Step& step);
 
-}  // namespace berth::scenarios::onnx_import
+}  // namespace stowplan::scenarios::onnx_import

@@ -6,7 +6,7 @@
 #include "scenarios/importers/onnx/lower.h"
 #include "scenarios/importers/onnx/newer_sets.h"
 
-namespace berth::scenarios::onnx_import {
+namespace stowplan::scenarios::onnx_import {
 namespace {
 
 sim::Attribute ListOf(const std::vector<std::int64_t>& numbers) {
@@ -198,4 +198,4 @@ void LowerRecurrent(Lowering& lowering, const Step& step) {
   lowering.Emit(step, std::move(spec));
 }
 
-}  // namespace berth::scenarios::onnx_import
+}  // namespace stowplan::scenarios::onnx_import

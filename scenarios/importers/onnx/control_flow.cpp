@@ -5,7 +5,7 @@
 #include "scenarios/importers/onnx/model.h"
 #include "scenarios/importers/onnx/resolver.h"
 
-namespace berth::scenarios::onnx_import {
+namespace stowplan::scenarios::onnx_import {
 namespace {
 
 // Copies of a function's nodes are larger than nodes in the file: beyond this they count as several.
@@ -315,4 +315,4 @@ void Resolver::CallFunction(const onnx::NodeProto& node, const onnx::FunctionPro
   }
 }
 
-}  // namespace berth::scenarios::onnx_import
+}  // namespace stowplan::scenarios::onnx_import

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <utility>
 
-namespace berth::scenarios::onnx_import {
+namespace stowplan::scenarios::onnx_import {
 namespace {
 
 struct Equation {
@@ -121,4 +121,4 @@ Einsum ReadEinsum(const std::string& text, const std::vector<Shape>& operands) {
   return einsum;
 }
 
-}  // namespace berth::scenarios::onnx_import
+}  // namespace stowplan::scenarios::onnx_import

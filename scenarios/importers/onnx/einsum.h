@@ -6,7 +6,7 @@
 
 #include "scenarios/graph_builder.h"
 
-namespace berth::scenarios::onnx_import {
+namespace stowplan::scenarios::onnx_import {
 
 struct Einsum {
   Shape shape;
@@ -18,4 +18,4 @@ struct Einsum {
 // Throws std::invalid_argument where equation and operands do not fit.
 Einsum ReadEinsum(const std::string& equation, const std::vector<Shape>& operands);
 
-}  // namespace berth::scenarios::onnx_import
+}  // namespace stowplan::scenarios::onnx_import

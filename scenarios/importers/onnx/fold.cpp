@@ -5,7 +5,7 @@
 
 #include "scenarios/importers/onnx/folder.h"
 
-namespace berth::scenarios::onnx_import {
+namespace stowplan::scenarios::onnx_import {
 
 std::int64_t CheckedElements(const Shape& shape) {
   std::int64_t elements = 1;
@@ -235,4 +235,4 @@ std::optional<std::vector<Folded>> Fold(const onnx::NodeProto& node, int opset,
   }
 }
 
-}  // namespace berth::scenarios::onnx_import
+}  // namespace stowplan::scenarios::onnx_import

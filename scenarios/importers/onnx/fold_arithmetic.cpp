@@ -8,7 +8,7 @@
 
 #include "scenarios/importers/onnx/folder.h"
 
-namespace berth::scenarios::onnx_import {
+namespace stowplan::scenarios::onnx_import {
 
 namespace {
 
@@ -213,4 +213,4 @@ void Folder::Reduce() {
   OutLike(std::move(result));
 }
 
-}  // namespace berth::scenarios::onnx_import
+}  // namespace stowplan::scenarios::onnx_import

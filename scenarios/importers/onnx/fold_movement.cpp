@@ -6,7 +6,7 @@
 
 #include "scenarios/importers/onnx/folder.h"
 
-namespace berth::scenarios::onnx_import {
+namespace stowplan::scenarios::onnx_import {
 
 void Folder::Gather() {
   const Value& from = In(0);
@@ -182,4 +182,4 @@ void Folder::Where() {
   Out(std::move(chosen), Info(1).elem_type);
 }
 
-}  // namespace berth::scenarios::onnx_import
+}  // namespace stowplan::scenarios::onnx_import

@@ -9,7 +9,7 @@
 
 #include "scenarios/importers/onnx/values.h"
 
-namespace berth::scenarios::onnx_import {
+namespace stowplan::scenarios::onnx_import {
 
 using onnx::TensorProto;
 using Ints = std::vector<std::int64_t>;
@@ -118,4 +118,4 @@ class Folder {
   std::vector<Folded> outputs_;
 };
 
-}  // namespace berth::scenarios::onnx_import
+}  // namespace stowplan::scenarios::onnx_import

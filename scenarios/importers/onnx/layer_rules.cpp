@@ -4,7 +4,7 @@
 
 #include "scenarios/importers/onnx/node_rules.h"
 
-namespace berth::scenarios::onnx_import {
+namespace stowplan::scenarios::onnx_import {
 namespace {
 
 // x [N, C, ...] or [N]; inputs 1 to `vectors` hold a number for each channel.
@@ -147,4 +147,4 @@ const std::vector<NodeRuleRow> kLayerRules = {
     {"DequantizeLinear", CheckScales},
 };
 
-}  // namespace berth::scenarios::onnx_import
+}  // namespace stowplan::scenarios::onnx_import

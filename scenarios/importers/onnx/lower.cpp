@@ -11,7 +11,7 @@
 #include "sim/formats/collectives.h"
 #include "sim/formats/source.h"
 
-namespace berth::scenarios::onnx_import {
+namespace stowplan::scenarios::onnx_import {
 namespace {
 
 constexpr std::size_t kAllInputs = std::numeric_limits<std::size_t>::max();
@@ -263,7 +263,7 @@ Tensor Lowering::Of(TensorIndex index) {
       tensor = builder_.Constant(name, info.shape, dtype);
       break;
     case TensorInfo::Kind::kComputed:
-      BERTH_CHECK(false);  // its step comes first
+      STOWPLAN_CHECK(false);  // its step comes first
   }
   return tensor;
 }
@@ -380,4 +380,4 @@ void Lowering::Run() {
   }
 }
 
-}  // namespace berth::scenarios::onnx_import
+}  // namespace stowplan::scenarios::onnx_import

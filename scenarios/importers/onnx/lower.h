@@ -15,7 +15,7 @@
 #include "scenarios/graph_builder.h"
 #include "scenarios/importers/onnx/resolve.h"
 
-namespace berth::scenarios::onnx_import {
+namespace stowplan::scenarios::onnx_import {
 
 // Texts of a model as our files hold them: control characters, and everything beyond ASCII in what is no UTF-8,
 // become underscores.
@@ -101,4 +101,4 @@ void LowerPack(Lowering& lowering, const Step& step);
 // Attributes of a window that slides over images: kernel, strides, padding, dilations, groups, layout.
 sim::Attributes WindowAttributes(const onnx::NodeProto& node, const std::vector<std::int64_t>& kernel);
 
-}  // namespace berth::scenarios::onnx_import
+}  // namespace stowplan::scenarios::onnx_import

@@ -12,7 +12,7 @@
 #include "scenarios/importers/wire_format.h"
 #include "sim/error.h"
 
-namespace berth::scenarios::onnx_import {
+namespace stowplan::scenarios::onnx_import {
 namespace {
 
 // The messages on the way from a model to its tensors. Everything else is copied as it is.
@@ -239,4 +239,4 @@ onnx::ModelProto ReadModel(std::string_view content, const std::string& source) 
   return model;
 }
 
-}  // namespace berth::scenarios::onnx_import
+}  // namespace stowplan::scenarios::onnx_import

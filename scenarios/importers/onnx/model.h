@@ -9,7 +9,7 @@
 
 #include <onnx/onnx_pb.h>
 
-namespace berth::scenarios::onnx_import {
+namespace stowplan::scenarios::onnx_import {
 
 // Integer tensors that decide shapes are far smaller.
 inline constexpr std::size_t kLargestData = std::size_t{64} << 10;  // [B]
@@ -25,4 +25,4 @@ std::string NameInFile(const onnx::NodeProto& node);
 std::vector<onnx::AttributeProto> DefaultsOf(const onnx::FunctionProto& function);
 std::vector<onnx::ValueInfoProto> HintsOf(const onnx::FunctionProto& function);
 
-}  // namespace berth::scenarios::onnx_import
+}  // namespace stowplan::scenarios::onnx_import

@@ -5,7 +5,7 @@
 #include "sim/error.h"
 #include "sim/spec.h"
 
-namespace berth::scenarios::onnx_import {
+namespace stowplan::scenarios::onnx_import {
 namespace {
 
 // Reals that decide shapes: the scales of a Resize.
@@ -66,7 +66,7 @@ void Resolver::AddInputs(Scope& scope) {
     const std::string first = missing.front().substr(1, missing.front().find('\'', 1) - 1);
     throw InputError(source_ + ": " + (missing.size() == 1 ? "the dimension " : "the dimensions ") +
                      JoinNames(missing) + (missing.size() == 1 ? " has" : " have") +
-                     " no value; give each to `berth graph import`, for example --dim " + first + "=8");
+                     " no value; give each to `stowplan graph import`, for example --dim " + first + "=8");
   }
 }
 
@@ -107,4 +107,4 @@ void Resolver::CheckDimsUsed() const {
   }
 }
 
-}  // namespace berth::scenarios::onnx_import
+}  // namespace stowplan::scenarios::onnx_import

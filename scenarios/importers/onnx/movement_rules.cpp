@@ -7,7 +7,7 @@
 #include "scenarios/importers/onnx/node_rules.h"
 #include "sim/units.h"
 
-namespace berth::scenarios::onnx_import {
+namespace stowplan::scenarios::onnx_import {
 namespace {
 
 constexpr auto kMostSize = static_cast<double>(sim::kMaxBytes);
@@ -215,4 +215,4 @@ const std::vector<NodeRuleRow> kMovementRules = {
     {"STFT", CheckStft},
 };
 
-}  // namespace berth::scenarios::onnx_import
+}  // namespace stowplan::scenarios::onnx_import

@@ -5,7 +5,7 @@
 #include "scenarios/importers/onnx/newer_sets.h"
 #include "sim/units.h"
 
-namespace berth::scenarios::onnx_import {
+namespace stowplan::scenarios::onnx_import {
 namespace {
 
 using Dims = std::vector<std::optional<std::int64_t>>;
@@ -338,4 +338,4 @@ NewerRule FindNewerRule(const onnx::NodeProto& node, int opset) {
   return nullptr;
 }
 
-}  // namespace berth::scenarios::onnx_import
+}  // namespace stowplan::scenarios::onnx_import

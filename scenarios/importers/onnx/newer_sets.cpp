@@ -7,7 +7,7 @@
 
 #include "sim/units.h"
 
-namespace berth::scenarios::onnx_import {
+namespace stowplan::scenarios::onnx_import {
 namespace {
 
 void Drop(Translated& to, std::initializer_list<const char*> names) {
@@ -262,4 +262,4 @@ Translated ToLibrarySet(const NodeFacts& facts, const std::vector<const TensorIn
   return to;
 }
 
-}  // namespace berth::scenarios::onnx_import
+}  // namespace stowplan::scenarios::onnx_import

@@ -13,7 +13,7 @@
 #include "scenarios/importers/onnx/node_rules.h"
 #include "scenarios/importers/onnx/shapes.h"
 
-namespace berth::scenarios::onnx_import {
+namespace stowplan::scenarios::onnx_import {
 
 inline constexpr int kLibrarySet = 17;
 inline constexpr int kNewestSet = 23;
@@ -45,4 +45,4 @@ using NewerRule = std::vector<InferredOutput> (*)(const NodeFacts& facts);
 // Null where set 17 has the op, or none of ours does. Rules throw std::invalid_argument.
 NewerRule FindNewerRule(const onnx::NodeProto& node, int opset);
 
-}  // namespace berth::scenarios::onnx_import
+}  // namespace stowplan::scenarios::onnx_import

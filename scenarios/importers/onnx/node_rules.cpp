@@ -4,7 +4,7 @@
 #include <limits>
 #include <stdexcept>
 
-namespace berth::scenarios::onnx_import {
+namespace stowplan::scenarios::onnx_import {
 namespace {
 
 // Ops whose `axis` or `axes` count the axes of input 0.
@@ -188,4 +188,4 @@ void CheckNode(const onnx::NodeProto& node, int opset, const std::vector<const T
   }
 }
 
-}  // namespace berth::scenarios::onnx_import
+}  // namespace stowplan::scenarios::onnx_import

@@ -17,7 +17,7 @@
 
 #include "scenarios/importers/onnx/values.h"
 
-namespace berth::scenarios::onnx_import {
+namespace stowplan::scenarios::onnx_import {
 
 // Products of a few such numbers with an image (kLongestAxis) stay far from 2^63.
 inline constexpr std::int64_t kMostStride = 1 << 20;
@@ -79,4 +79,4 @@ void CheckCommonAttributes(const NodeFacts& facts);
 // These and all rules, by the type of the node.
 void CheckNode(const onnx::NodeProto& node, int opset, const std::vector<const TensorInfo*>& inputs);
 
-}  // namespace berth::scenarios::onnx_import
+}  // namespace stowplan::scenarios::onnx_import

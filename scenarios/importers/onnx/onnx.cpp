@@ -14,7 +14,7 @@
 #include "sim/formats/source.h"
 #include "sim/spec.h"
 
-namespace berth::scenarios {
+namespace stowplan::scenarios {
 namespace {
 
 using onnx_import::Lowering;
@@ -145,4 +145,4 @@ ImportedGraph ImportOnnx(const std::string& content, const std::string& source,
   return imported;
 }
 
-}  // namespace berth::scenarios
+}  // namespace stowplan::scenarios

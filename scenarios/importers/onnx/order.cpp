@@ -7,7 +7,7 @@
 
 #include "sim/error.h"
 
-namespace berth::scenarios::onnx_import {
+namespace stowplan::scenarios::onnx_import {
 
 namespace {
 
@@ -97,4 +97,4 @@ std::vector<int> OrderOf(const Nodes& nodes, const std::string& source) {
   return order;
 }
 
-}  // namespace berth::scenarios::onnx_import
+}  // namespace stowplan::scenarios::onnx_import

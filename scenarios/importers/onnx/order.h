@@ -6,7 +6,7 @@
 
 #include <onnx/onnx_pb.h>
 
-namespace berth::scenarios::onnx_import {
+namespace stowplan::scenarios::onnx_import {
 
 using Nodes = google::protobuf::RepeatedPtrField<onnx::NodeProto>;
 
@@ -17,4 +17,4 @@ std::string NameOf(const onnx::NodeProto& node);
 // one. Throws InputError that names the nodes of a cycle.
 std::vector<int> OrderOf(const Nodes& nodes, const std::string& source);
 
-}  // namespace berth::scenarios::onnx_import
+}  // namespace stowplan::scenarios::onnx_import

@@ -10,7 +10,7 @@
 #include "sim/spec.h"
 #include "sim/units.h"
 
-namespace berth::scenarios::onnx_import {
+namespace stowplan::scenarios::onnx_import {
 namespace {
 
 // Loops are written out. What grows beyond this, or beyond one for so many bytes of the model where that is more, was not meant
@@ -403,4 +403,4 @@ ResolvedModel Resolve(const onnx::ModelProto& model, const std::string& source,
   return Resolver(model, source, dims).Run();
 }
 
-}  // namespace berth::scenarios::onnx_import
+}  // namespace stowplan::scenarios::onnx_import

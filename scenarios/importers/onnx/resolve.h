@@ -19,7 +19,7 @@
 
 #include "scenarios/importers/onnx/values.h"
 
-namespace berth::scenarios::onnx_import {
+namespace stowplan::scenarios::onnx_import {
 
 using TensorIndex = int;
 inline constexpr TensorIndex kAbsent = -1;  // an optional input or output that is left out
@@ -45,10 +45,10 @@ struct ResolvedModel {
 
 // Sequences over which a step was made: "Pack" (inputs of one shape -> one more axis in front) and "Unpack"
 // (along the axis of the attribute) in this domain.
-inline constexpr const char* kOwnDomain = "berth";
+inline constexpr const char* kOwnDomain = "stowplan";
 
 // `dims`: values of symbolic dimensions ("batch") or of "tensor:axis". Throws InputError.
 ResolvedModel Resolve(const onnx::ModelProto& model, const std::string& source,
                       const std::map<std::string, std::int64_t>& dims);
 
-}  // namespace berth::scenarios::onnx_import
+}  // namespace stowplan::scenarios::onnx_import

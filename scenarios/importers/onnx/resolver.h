@@ -15,7 +15,7 @@
 #include "scenarios/importers/onnx/resolve.h"
 #include "scenarios/importers/onnx/shapes.h"
 
-namespace berth::scenarios::onnx_import {
+namespace stowplan::scenarios::onnx_import {
 
 using Hints = std::unordered_map<std::string, const onnx::TypeProto*>;  // what a graph says of its tensors
 
@@ -127,4 +127,4 @@ class Resolver {
   ResolvedModel result_;
 };
 
-}  // namespace berth::scenarios::onnx_import
+}  // namespace stowplan::scenarios::onnx_import

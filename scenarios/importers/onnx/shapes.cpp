@@ -13,7 +13,7 @@
 #include "scenarios/importers/onnx/newer_sets.h"
 #include "scenarios/importers/onnx/node_rules.h"
 
-namespace berth::scenarios::onnx_import {
+namespace stowplan::scenarios::onnx_import {
 namespace {
 
 const onnx::OpSchema* FindSchema(const onnx::NodeProto& node, int file_opset) {
@@ -145,4 +145,4 @@ std::vector<InferredOutput> InferOutputs(const onnx::NodeProto& node, int opset,
   return outputs;
 }
 
-}  // namespace berth::scenarios::onnx_import
+}  // namespace stowplan::scenarios::onnx_import

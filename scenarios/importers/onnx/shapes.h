@@ -10,7 +10,7 @@
 
 #include "scenarios/importers/onnx/values.h"
 
-namespace berth::scenarios::onnx_import {
+namespace stowplan::scenarios::onnx_import {
 
 struct InferredOutput {
   bool is_tensor = true;  // false: a sequence, a map or an optional
@@ -27,4 +27,4 @@ bool IsStandard(const onnx::NodeProto& node, int opset);
 std::vector<InferredOutput> InferOutputs(const onnx::NodeProto& node, int opset,
                                          const std::vector<const TensorInfo*>& inputs);
 
-}  // namespace berth::scenarios::onnx_import
+}  // namespace stowplan::scenarios::onnx_import

@@ -3,7 +3,7 @@
 
 #include "scenarios/importers/onnx/lower.h"
 
-namespace berth::scenarios::onnx_import {
+namespace stowplan::scenarios::onnx_import {
 
 void LowerBatchNorm(Lowering& lowering, const Step& step) {
   OpSpec spec{.type = "FusedBatchNorm", .name = "", .inputs = {}, .outputs = {}};
@@ -74,4 +74,4 @@ void LowerPack(Lowering& lowering, const Step& step) {
   lowering.Emit(step, std::move(spec));
 }
 
-}  // namespace berth::scenarios::onnx_import
+}  // namespace stowplan::scenarios::onnx_import

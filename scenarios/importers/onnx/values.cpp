@@ -4,7 +4,7 @@
 #include <cstring>
 #include <utility>
 
-namespace berth::scenarios::onnx_import {
+namespace stowplan::scenarios::onnx_import {
 namespace {
 
 static_assert(std::endian::native == std::endian::little, "raw_data is little-endian");
@@ -188,4 +188,4 @@ std::string TextAttribute(const onnx::NodeProto& node, std::string_view name, co
   return attribute != nullptr && attribute->has_s() ? attribute->s() : fallback;
 }
 
-}  // namespace berth::scenarios::onnx_import
+}  // namespace stowplan::scenarios::onnx_import

@@ -14,7 +14,7 @@
 
 #include "scenarios/graph_builder.h"
 
-namespace berth::scenarios::onnx_import {
+namespace stowplan::scenarios::onnx_import {
 
 // Small tensors of integers and truth values (1 and 0), or of reals; row-major.
 struct Value {
@@ -67,4 +67,4 @@ std::vector<std::int64_t> IntsAttribute(const onnx::NodeProto& node,
                                         std::string_view name);  // empty if absent
 std::string TextAttribute(const onnx::NodeProto& node, std::string_view name, const std::string& fallback);
 
-}  // namespace berth::scenarios::onnx_import
+}  // namespace stowplan::scenarios::onnx_import

@@ -4,7 +4,7 @@
 
 #include "scenarios/importers/onnx/node_rules.h"
 
-namespace berth::scenarios::onnx_import {
+namespace stowplan::scenarios::onnx_import {
 namespace {
 
 bool IsConvolution(const NodeFacts& facts) {
@@ -200,4 +200,4 @@ const std::vector<NodeRuleRow> kWindowRules = {
     {"SpaceToDepth", CheckBlocks},
 };
 
-}  // namespace berth::scenarios::onnx_import
+}  // namespace stowplan::scenarios::onnx_import

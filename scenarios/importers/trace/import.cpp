@@ -19,7 +19,7 @@
 #include "sim/formats/formats.h"
 #include "sim/formats/source.h"
 
-namespace berth::scenarios {
+namespace stowplan::scenarios {
 namespace {
 
 // Tensors of a list that all updates of one call may share, as a step count is.
@@ -507,7 +507,8 @@ std::vector<std::string> Notes(const Builder& builder, const trace::ExecutionTra
     notes = TimeNotes(builder, *times, options);
   } else {
     notes.emplace_back(
-        "has no times: cost models price its ops (`berth graph import` with --kineto takes those measured)");
+        "has no times: cost models price its ops (`stowplan graph import` with --kineto takes those "
+        "measured)");
   }
   notes.push_back(fmt::format(
       "{} tensors were there before: weights, the optimizer's state and inputs are told alike, so all "
@@ -533,7 +534,7 @@ std::vector<std::string> Notes(const Builder& builder, const trace::ExecutionTra
 
 bool RecognisesTrace(const std::string& content) {
   const auto has = [&](const char* text) { return content.find(text) != std::string::npos; };
-  if (has("\"berth.") || !has("{")) return false;
+  if (has("\"stowplan.") || !has("{")) return false;
   return (has("\"nodes\"") && has("\"rf_id\"")) || has("\"traceEvents\"");
 }
 
@@ -578,4 +579,4 @@ ImportedGraph ImportTracePair(const std::string& content, const std::string& sou
   return imported;
 }
 
-}  // namespace berth::scenarios
+}  // namespace stowplan::scenarios

@@ -13,7 +13,7 @@
 #include "sim/error.h"
 #include "sim/formats/json_reader.h"
 
-namespace berth::scenarios::trace {
+namespace stowplan::scenarios::trace {
 namespace {
 
 using formats::Value;
@@ -236,4 +236,4 @@ ExecutionTrace ReadExecutionTrace(const std::string& content, const std::string&
   return trace;
 }
 
-}  // namespace berth::scenarios::trace
+}  // namespace stowplan::scenarios::trace

@@ -7,7 +7,7 @@
 
 #include "sim/units.h"
 
-namespace berth::scenarios::trace {
+namespace stowplan::scenarios::trace {
 
 struct Tensor {
   std::int64_t id = 0;       // of the tensor object; used again after it is freed
@@ -51,4 +51,4 @@ struct ExecutionTrace {
 // Throws InputError with the place.
 ExecutionTrace ReadExecutionTrace(const std::string& content, const std::string& source);
 
-}  // namespace berth::scenarios::trace
+}  // namespace stowplan::scenarios::trace

@@ -1,6 +1,6 @@
 #include "scenarios/importers/trace/op_flops.h"
 
-namespace berth::scenarios::trace {
+namespace stowplan::scenarios::trace {
 namespace {
 
 double Product(const std::vector<std::int64_t>& dims, std::size_t first) {
@@ -46,4 +46,4 @@ double FlopsOf(std::string_view type, const std::vector<Tensor>& inputs, const s
   return 0;
 }
 
-}  // namespace berth::scenarios::trace
+}  // namespace stowplan::scenarios::trace

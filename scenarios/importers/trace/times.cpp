@@ -11,7 +11,7 @@
 #include "profiler/sanitiser.h"
 #include "sim/error.h"
 
-namespace berth::scenarios::trace {
+namespace stowplan::scenarios::trace {
 namespace {
 
 constexpr double kNanosPerMicro = 1e3;
@@ -106,4 +106,4 @@ Times ReadTimes(const std::string& kineto, const std::string& source, const Exec
   return times;
 }
 
-}  // namespace berth::scenarios::trace
+}  // namespace stowplan::scenarios::trace

@@ -7,7 +7,7 @@
 
 #include "scenarios/importers/trace/nodes.h"
 
-namespace berth::scenarios::trace {
+namespace stowplan::scenarios::trace {
 
 struct NodeTime {
   bool is_told = false;  // the Kineto trace has this node
@@ -27,4 +27,4 @@ struct Times {
 Times ReadTimes(const std::string& kineto, const std::string& source, const ExecutionTrace& execution,
                 const std::string& execution_source);
 
-}  // namespace berth::scenarios::trace
+}  // namespace stowplan::scenarios::trace

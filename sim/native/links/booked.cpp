@@ -1,7 +1,7 @@
 #include "sim/native/links/booked_links.h"
 #include "sim/native/native_simulator.h"
 
-namespace berth::sim {
+namespace stowplan::sim {
 namespace {
 
 // A type of this file alone, so that the run over it is compiled as few functions.
@@ -16,4 +16,4 @@ std::unique_ptr<Simulator> MakeBookedSimulator(const Problem& problem, Sharing s
   return std::make_unique<NativeSimulator<BookedHere>>(problem, sharing);
 }
 
-}  // namespace berth::sim
+}  // namespace stowplan::sim

@@ -10,7 +10,7 @@
 #include "sim/native/moment.h"
 #include "sim/outcome.h"
 
-namespace berth::sim {
+namespace stowplan::sim {
 
 // A transfer starts when the one before it at each of its resources has started and a unit of each is free.
 // Both are known when it queues, because those before it were booked before.
@@ -137,4 +137,4 @@ void BookedLinks<Moment>::Report(std::vector<LinkUse>& links) const {
     links[static_cast<std::size_t>(d / 2)].busy += direction_use_[d].busy;
 }
 
-}  // namespace berth::sim
+}  // namespace stowplan::sim

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-namespace berth::sim {
+namespace stowplan::sim {
 
 void FairShare::Fix(Flow& flow, std::int64_t rate) {
   flow.rate = std::max<std::int64_t>(rate, 1);
@@ -61,4 +61,4 @@ void FairShare::Fill(std::span<Flow> flows) {
   }
 }
 
-}  // namespace berth::sim
+}  // namespace stowplan::sim

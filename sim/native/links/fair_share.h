@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-namespace berth::sim {
+namespace stowplan::sim {
 
 class FairShare {
  public:
@@ -70,4 +70,4 @@ class FairShare {
   std::vector<Use> uses_;
 };
 
-}  // namespace berth::sim
+}  // namespace stowplan::sim

@@ -4,7 +4,7 @@
 #include <limits>
 #include <utility>
 
-namespace berth::sim {
+namespace stowplan::sim {
 
 Flows::Flows(const Problem::Compiled& compiled, Sharing sharing, std::size_t most, std::size_t longest)
     : c_(compiled), sharing_(sharing), fair_share_(2 * compiled.cluster->links.size(), most, longest) {
@@ -127,4 +127,4 @@ void Flows::Update(Picos now) {
   for (const Flow& flow : active_) next_ = std::min(next_, flow.end);
 }
 
-}  // namespace berth::sim
+}  // namespace stowplan::sim

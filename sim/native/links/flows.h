@@ -10,7 +10,7 @@
 #include "sim/native/links/route_resources.h"
 #include "sim/native/transfers.h"
 
-namespace berth::sim {
+namespace stowplan::sim {
 
 class Flows {
  public:
@@ -67,4 +67,4 @@ class Flows {
   FairShare fair_share_;
 };
 
-}  // namespace berth::sim
+}  // namespace stowplan::sim

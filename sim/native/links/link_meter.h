@@ -8,7 +8,7 @@
 #include "sim/native/transfers.h"
 #include "sim/outcome.h"
 
-namespace berth::sim {
+namespace stowplan::sim {
 
 class LinkMeter {
  public:
@@ -57,4 +57,4 @@ class LinkMeter {
   ById<Use> use_;  // by link direction
 };
 
-}  // namespace berth::sim
+}  // namespace stowplan::sim

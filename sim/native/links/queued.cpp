@@ -1,7 +1,7 @@
 #include "sim/native/links/queued_links.h"
 #include "sim/native/native_simulator.h"
 
-namespace berth::sim {
+namespace stowplan::sim {
 namespace {
 
 template <typename Moment>
@@ -16,4 +16,4 @@ std::unique_ptr<Simulator> MakeQueuedSimulator(const Problem& problem, Sharing s
   return std::make_unique<NativeSimulator<QueuedHere>>(problem, sharing);
 }
 
-}  // namespace berth::sim
+}  // namespace stowplan::sim

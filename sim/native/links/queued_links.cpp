@@ -2,7 +2,7 @@
 
 #include <numeric>
 
-namespace berth::sim {
+namespace stowplan::sim {
 namespace {
 
 // How many transfers can have started and not ended.
@@ -64,4 +64,4 @@ void QueuedLinks::End(Picos now, const Transfers& transfers, std::vector<Transfe
   }
 }
 
-}  // namespace berth::sim
+}  // namespace stowplan::sim

@@ -10,7 +10,7 @@
 #include "sim/native/links/resource_queues.h"
 #include "sim/native/links/route_resources.h"
 
-namespace berth::sim {
+namespace stowplan::sim {
 
 class QueuedLinks {
  public:
@@ -52,4 +52,4 @@ class QueuedLinks {
   std::vector<TransferIndex> beginning_;  // scratch
 };
 
-}  // namespace berth::sim
+}  // namespace stowplan::sim

@@ -6,7 +6,7 @@
 #include "sim/nearest_name.h"
 #include "sim/spec.h"
 
-namespace berth::sim {
+namespace stowplan::sim {
 namespace {
 
 std::unique_ptr<Simulator> MakeIdeal(const Problem& problem) {
@@ -52,4 +52,4 @@ const InterconnectRow& InterconnectOf(const Cluster& cluster) {
   return *std::find_if(rows.begin(), rows.end(), [&](const auto& row) { return row.name == wanted; });
 }
 
-}  // namespace berth::sim
+}  // namespace stowplan::sim

@@ -9,7 +9,7 @@
 
 #include "sim/native/transfers.h"
 
-namespace berth::sim {
+namespace stowplan::sim {
 
 // A waiting transfer starts when it is the first that waits at each of its resources and each has a free unit.
 // Once that holds at one of them it goes on to hold there until the transfer starts, because only the first
@@ -94,4 +94,4 @@ class ResourceQueues {
   std::vector<TransferIndex> ready_;  // a heap, lowest number first
 };
 
-}  // namespace berth::sim
+}  // namespace stowplan::sim

@@ -5,7 +5,7 @@
 #include <span>
 #include <utility>
 
-namespace berth::sim {
+namespace stowplan::sim {
 namespace {
 
 bool SlowsBothWays(const Link& link) {
@@ -129,4 +129,4 @@ void RouteResources::DropImplied() {
   resources_ = std::move(kept);
 }
 
-}  // namespace berth::sim
+}  // namespace stowplan::sim

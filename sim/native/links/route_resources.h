@@ -7,7 +7,7 @@
 
 #include "sim/compiled.h"
 
-namespace berth::sim {
+namespace stowplan::sim {
 
 // Nothing is shared; a transfer has its link directions to itself; or flows share them max-min fairly.
 enum class Sharing : std::uint8_t { kNothing, kExclusive, kMaxMin };
@@ -46,4 +46,4 @@ class RouteResources {
 // The longest route's number of links.
 std::size_t LongestRoute(const Problem::Compiled& compiled);
 
-}  // namespace berth::sim
+}  // namespace stowplan::sim

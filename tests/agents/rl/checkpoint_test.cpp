@@ -13,7 +13,7 @@
 #include "sim/error.h"
 #include "tests/temp_folder.h"
 
-namespace berth::agents::rl {
+namespace stowplan::agents::rl {
 namespace {
 
 using ::testing::HasSubstr;
@@ -80,9 +80,9 @@ TEST(Checkpoint, SaysWhatIsWrong) {
   bytes.back() = 'x';
   Spit(path, bytes);
   EXPECT_THAT(MessageOf(path), HasSubstr("truncated or was changed"));
-  Spit(path, "{\"format\": \"berth.graph\", \"version\": 1}\n");
+  Spit(path, "{\"format\": \"stowplan.graph\", \"version\": 1}\n");
   EXPECT_THAT(MessageOf(path), HasSubstr("no checkpoint"));
-  Spit(path, "{\"format\": \"berth.checkpoint\", \"version\": 7}\n");
+  Spit(path, "{\"format\": \"stowplan.checkpoint\", \"version\": 7}\n");
   EXPECT_THAT(MessageOf(path), HasSubstr("version"));
   Spit(path, "not json\n");
   EXPECT_THAT(MessageOf(path), HasSubstr("header"));
@@ -173,4 +173,4 @@ TEST(LearningLog, ResumesWhereTheCheckpointWas) {
 }
 
 }  // namespace
-}  // namespace berth::agents::rl
+}  // namespace stowplan::agents::rl

@@ -15,7 +15,7 @@
 #include "tests/agents/rl/test_task.h"
 #include "tests/agents/rl/watch.h"
 
-namespace berth::agents::rl {
+namespace stowplan::agents::rl {
 namespace {
 
 using ::testing::HasSubstr;
@@ -191,4 +191,4 @@ TEST(Doppler, RefusesToWeighDrawsThatAreNotThePoliciesOwn) {
 }
 
 }  // namespace
-}  // namespace berth::agents::rl
+}  // namespace stowplan::agents::rl

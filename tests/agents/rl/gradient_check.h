@@ -13,7 +13,7 @@
 #include "agents/random.h"
 #include "agents/rl/tensors.h"
 
-namespace berth::agents::rl {
+namespace stowplan::agents::rl {
 
 inline at::Tensor RandomTensor(at::IntArrayRef sizes, std::uint64_t seed, double range = 1) {
   Rng rng(seed, "test input");
@@ -66,4 +66,4 @@ inline void ExpectGradient(const std::function<at::Tensor()>& loss, const Tensor
   EXPECT_GT(compared, 9 * skipped);
 }
 
-}  // namespace berth::agents::rl
+}  // namespace stowplan::agents::rl

@@ -14,7 +14,7 @@
 #include "tests/agents/rl/test_task.h"
 #include "tests/agents/rl/watch.h"
 
-namespace berth::agents::rl {
+namespace stowplan::agents::rl {
 namespace {
 
 TEST(NeighbourMax, TakesTheLargestOfTheNeighboursAndZeroWithoutAny) {
@@ -265,4 +265,4 @@ TEST(GraphPlacers, RefuseWidthsThatHeadsCannotShare) {
 }
 
 }  // namespace
-}  // namespace berth::agents::rl
+}  // namespace stowplan::agents::rl

@@ -8,7 +8,7 @@
 #include "tests/agents/rl/gradient_check.h"
 #include "tests/agents/rl/test_task.h"
 
-namespace berth::agents::rl {
+namespace stowplan::agents::rl {
 namespace {
 
 // 0 -> 1 -> 3, 0 -> 2 -> 3 and 4, 5 that read nothing: 4 -> 3.
@@ -260,4 +260,4 @@ TEST(HierarchicalPolicy, OpenPlannerHasThePublishedNumberOfParameters) {
 }
 
 }  // namespace
-}  // namespace berth::agents::rl
+}  // namespace stowplan::agents::rl

@@ -16,9 +16,9 @@
 #include "tests/agents/rl/test_task.h"
 #include "tests/agents/rl/watch.h"
 
-extern "C" const std::vector<berth::agents::AgentRow>* berth_rl_agents();
+extern "C" const std::vector<stowplan::agents::AgentRow>* stowplan_rl_agents();
 
-namespace berth::agents::rl {
+namespace stowplan::agents::rl {
 namespace {
 
 using ::testing::HasSubstr;
@@ -26,7 +26,7 @@ using ::testing::HasSubstr;
 // agents/registry.cpp lists the learners without opening the module: the two must know the same agents.
 TEST(Learners, ModuleMakesThoseThatAreListed) {
   std::vector<std::string> made, listed;
-  for (const AgentRow& row : *berth_rl_agents()) made.emplace_back(row.name);
+  for (const AgentRow& row : *stowplan_rl_agents()) made.emplace_back(row.name);
   for (const AgentRow& row : Agents()) {
     if (row.kind == AgentKind::kLearner) listed.emplace_back(row.name);
   }
@@ -322,7 +322,7 @@ TEST_P(EachLearner, OverfitsATinyGraphToTheOptimum) {
 std::string NameOf(const testing::TestParamInfo<AgentRow>& row) {
   return row.param.name;
 }
-INSTANTIATE_TEST_SUITE_P(Module, EachLearner, testing::ValuesIn(*berth_rl_agents()), NameOf);
+INSTANTIATE_TEST_SUITE_P(Module, EachLearner, testing::ValuesIn(*stowplan_rl_agents()), NameOf);
 
 }  // namespace
-}  // namespace berth::agents::rl
+}  // namespace stowplan::agents::rl

@@ -10,7 +10,7 @@
 #include "agents/rl/categorical.h"
 #include "tests/agents/rl/gradient_check.h"
 
-namespace berth::agents::rl {
+namespace stowplan::agents::rl {
 namespace {
 
 // 3 rows of 4 decisions between 5 choices.
@@ -96,4 +96,4 @@ TEST(DrawNormal, HasMeanZeroAndDeviationOne) {
 }
 
 }  // namespace
-}  // namespace berth::agents::rl
+}  // namespace stowplan::agents::rl

@@ -17,7 +17,7 @@
 #include "tests/agents/rl/test_task.h"
 #include "tests/agents/rl/watch.h"
 
-namespace berth::agents::rl {
+namespace stowplan::agents::rl {
 namespace {
 
 // 0 -> 1 -> 2: with themselves the nodes have 2, 3 and 2 neighbours.
@@ -264,4 +264,4 @@ TEST(Mars, SegmentsShorterThanTheGraphComeNearTheOptimum) {
 }
 
 }  // namespace
-}  // namespace berth::agents::rl
+}  // namespace stowplan::agents::rl

@@ -14,7 +14,7 @@
 #include "tests/agents/rl/gradient_check.h"
 #include "tests/agents/rl/test_task.h"
 
-namespace berth::agents::rl {
+namespace stowplan::agents::rl {
 namespace {
 
 Offers::Units UnitsOf(const Task& task) {
@@ -134,4 +134,4 @@ INSTANTIATE_TEST_SUITE_P(, OffersTo, ::testing::Bool(),
                          [](const auto& kind) { return kind.param ? "Groups" : "Units"; });
 
 }  // namespace
-}  // namespace berth::agents::rl
+}  // namespace stowplan::agents::rl

@@ -10,7 +10,7 @@
 #include "tests/agents/rl/test_task.h"
 #include "tests/agents/rl/watch.h"
 
-namespace berth::agents::rl {
+namespace stowplan::agents::rl {
 namespace {
 
 // The smallest policy there is: independent logits for each unit, all tasks alike.
@@ -184,4 +184,4 @@ TEST(OneShotOptions, StaircaseOfTheLearningRate) {
 }
 
 }  // namespace
-}  // namespace berth::agents::rl
+}  // namespace stowplan::agents::rl

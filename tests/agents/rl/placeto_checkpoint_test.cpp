@@ -10,7 +10,7 @@
 #include "tests/agents/rl/test_task.h"
 #include "tests/agents/rl/watch.h"
 
-namespace berth::agents::rl {
+namespace stowplan::agents::rl {
 namespace {
 
 // Ended at a sample and resumed from the checkpoint, several times in a row: the same samples, weights and
@@ -92,4 +92,4 @@ TEST(PlacetoCheckpoint, TrainingOfSeveralGraphsResumes) {
 }
 
 }  // namespace
-}  // namespace berth::agents::rl
+}  // namespace stowplan::agents::rl

@@ -5,7 +5,7 @@
 
 #include "tests/agents/rl/gradient_check.h"
 
-namespace berth::agents::rl {
+namespace stowplan::agents::rl {
 namespace {
 
 // 0 -> 1 -> 3, 0 -> 2 -> 3, 4 alone: each relation occurs.
@@ -256,4 +256,4 @@ TEST(PlacetoNetwork, OneUnitAlone) {
 }
 
 }  // namespace
-}  // namespace berth::agents::rl
+}  // namespace stowplan::agents::rl

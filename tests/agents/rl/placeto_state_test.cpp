@@ -7,7 +7,7 @@
 #include "sim/error.h"
 #include "tests/agents/rl/test_task.h"
 
-namespace berth::agents::rl {
+namespace stowplan::agents::rl {
 namespace {
 
 using ::testing::ElementsAre;
@@ -268,4 +268,4 @@ TEST(PlacetoView, ASampleHasTheEarliestStartOfAUnit) {
 }
 
 }  // namespace
-}  // namespace berth::agents::rl
+}  // namespace stowplan::agents::rl

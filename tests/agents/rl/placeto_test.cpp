@@ -15,7 +15,7 @@
 #include "tests/agents/rl/test_task.h"
 #include "tests/agents/rl/watch.h"
 
-namespace berth::agents::rl {
+namespace stowplan::agents::rl {
 namespace {
 
 using ::testing::HasSubstr;
@@ -542,4 +542,4 @@ TEST(Placeto, TheSearchOfOneGraphIsNotForOthers) {
 }
 
 }  // namespace
-}  // namespace berth::agents::rl
+}  // namespace stowplan::agents::rl

@@ -9,7 +9,7 @@
 #include "agents/rl/optimiser.h"
 #include "sim/error.h"
 
-namespace berth::agents::rl {
+namespace stowplan::agents::rl {
 namespace {
 
 TEST(LinearSchedule, FallsUntilAndThenStays) {
@@ -157,4 +157,4 @@ TEST(LoadTensor, RefusesAnotherShape) {
 }
 
 }  // namespace
-}  // namespace berth::agents::rl
+}  // namespace stowplan::agents::rl

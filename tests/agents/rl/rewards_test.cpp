@@ -6,7 +6,7 @@
 
 #include "tests/agents/rl/test_task.h"
 
-namespace berth::agents::rl {
+namespace stowplan::agents::rl {
 namespace {
 
 const std::vector<bool> kAll4(4, true);
@@ -72,4 +72,4 @@ TEST(Standardise, DividesByTheDeviationOfThoseThatCount) {
 }
 
 }  // namespace
-}  // namespace berth::agents::rl
+}  // namespace stowplan::agents::rl

@@ -10,7 +10,7 @@
 #include "agents/rl/sequence_placer.h"
 #include "tests/agents/rl/gradient_check.h"
 
-namespace berth::agents::rl {
+namespace stowplan::agents::rl {
 namespace {
 
 TEST(Lstm, GradientsOfBothKindsOfBias) {
@@ -327,4 +327,4 @@ TEST(SequencePlacer, SegmentsShareTheDecodersStateAlone) {
 }
 
 }  // namespace
-}  // namespace berth::agents::rl
+}  // namespace stowplan::agents::rl

@@ -15,7 +15,7 @@
 #include "sim/simulator.h"
 #include "tests/sim/no_cost_model.h"
 
-namespace berth::agents::rl {
+namespace stowplan::agents::rl {
 
 struct TestOp {
   double cost_us;
@@ -98,4 +98,4 @@ inline std::vector<TestOp> RandomDag(int size, std::uint64_t seed) {
   return ops;
 }
 
-}  // namespace berth::agents::rl
+}  // namespace stowplan::agents::rl

@@ -12,7 +12,7 @@
 #include "agents/agent.h"
 #include "tests/temp_folder.h"
 
-namespace berth::agents::rl {
+namespace stowplan::agents::rl {
 
 // Every sample of a run in order.
 struct Samples {
@@ -67,4 +67,4 @@ inline sim::Picos BruteForceOptimum(const Task& task) {
   return evaluator.best_runtime();
 }
 
-}  // namespace berth::agents::rl
+}  // namespace stowplan::agents::rl

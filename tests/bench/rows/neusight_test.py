@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""The converter of measured rows on a made-up input, and what berth makes of it.
+"""The converter of measured rows on a made-up input, and what stowplan makes of it.
 
-    neusight_test.py SOURCE_FOLDER BERTH
+    neusight_test.py SOURCE_FOLDER STOWPLAN
 """
 import csv
 import importlib.util
@@ -12,7 +12,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-SOURCE, BERTH = Path(sys.argv[1]), sys.argv[2]
+SOURCE, STOWPLAN = Path(sys.argv[1]), sys.argv[2]
 del sys.argv[1:3]
 SCRIPT = SOURCE / "bench/rows/neusight.py"
 spec = importlib.util.spec_from_file_location("neusight", SCRIPT)
@@ -51,7 +51,7 @@ class Converter(unittest.TestCase):
                 writer.writerow([op, kind, forward, backward, "[]", latency, "[(2, 4, 32)]", "(2, 4, 32)"])
         return path
 
-    def test_rows_have_the_dimensions_that_berth_reads(self):
+    def test_rows_have_the_dimensions_that_stowplan_reads(self):
         for gpu in neusight.KINDS:
             (self.root / f"{gpu}.csv").write_text(OPS)
         subprocess.run([sys.executable, SCRIPT, "ops", self.root, self.root / "rows"], check=True)
@@ -66,7 +66,7 @@ class Converter(unittest.TestCase):
         self.assertEqual([row["name"] for row in rows[5:]], ["add", "relu", "pow"])
         self.assertEqual(rows[6]["us"], "30")
         # Read to the end: eight rows are too few of anything to be fitted.
-        done = subprocess.run([BERTH, "calibrate", self.root / "rows/t4.csv", "--out", self.root / "t4.json"],
+        done = subprocess.run([STOWPLAN, "calibrate", self.root / "rows/t4.csv", "--out", self.root / "t4.json"],
                               capture_output=True, text=True)
         self.assertIn("fewer than 50", done.stdout + done.stderr)
 
@@ -78,8 +78,8 @@ class Converter(unittest.TestCase):
         self.assertEqual([op["flops"] for op in ops[:4]], [2 * 8 * 16 * 32] * 3 + [2 * 8 * 32 * 4])
         self.assertEqual(ops[1]["control"], [ops[0]["name"]])
         cluster = self.root / "one.yaml"
-        cluster.write_text("format: berth.cluster\nversion: 1\ndevices:\n  - {name: gpu0, kind: t4, memory: 1GiB}\n")
-        self.assertGreater(neusight.simulate(BERTH, out, cluster), 0)
+        cluster.write_text("format: stowplan.cluster\nversion: 1\ndevices:\n  - {name: gpu0, kind: t4, memory: 1GiB}\n")
+        self.assertGreater(neusight.simulate(STOWPLAN, out, cluster), 0)
 
     def test_numbers_and_masks_that_are_stretched_are_no_second_tensor(self):
         for inputs, read in (("[(2, 4, 32), (2, 4, 32)]", 2), ("[(2, 4, 32), (1,)]", 1), ("[(2, 4, 32), (2, 1, 32)]", 1),
@@ -107,7 +107,7 @@ class Converter(unittest.TestCase):
         self.assertEqual([[tensor["bytes"] for tensor in op["outputs"]] for op in ops if op["type"] == "AllReduce"],
                          [[400, 400], [200, 200]])
         self.assertEqual(sum(op["type"] == "MatMul" for op in ops), 2 * 3)
-        done = subprocess.run([BERTH, "graph", "convert", out, "--out", "-"], check=True, capture_output=True, text=True)
+        done = subprocess.run([STOWPLAN, "graph", "convert", out, "--out", "-"], check=True, capture_output=True, text=True)
         expanded = json.loads(done.stdout)["ops"]
         self.assertEqual({op.get("colocate") for op in expanded}, {"gpu0", "gpu1"})
         self.assertNotIn("AllReduce", {op["type"] for op in expanded})

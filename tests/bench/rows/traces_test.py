@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Shares of made-up traces.
 
-    traces_test.py SOURCE_FOLDER BERTH
+    traces_test.py SOURCE_FOLDER STOWPLAN
 """
 import csv
 import gzip
@@ -12,7 +12,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-SOURCE, BERTH = Path(sys.argv[1]), sys.argv[2]
+SOURCE, STOWPLAN = Path(sys.argv[1]), sys.argv[2]
 del sys.argv[1:3]
 
 
@@ -39,7 +39,7 @@ class Traces(unittest.TestCase):
             for name, events in (("step", STEP), ("no_device", [event("cpu_op", "aten::mm", 10, 20)])):
                 with gzip.open(folder / f"{name}.json.gz", "wt") as file:
                     json.dump({"schemaVersion": 1, "traceEvents": events}, file)
-            subprocess.run([sys.executable, SOURCE / "bench/rows/traces.py", folder, BERTH, folder], check=True)
+            subprocess.run([sys.executable, SOURCE / "bench/rows/traces.py", folder, STOWPLAN, folder], check=True)
             with (folder / "traces.csv").open(newline="") as file:
                 rows = [tuple(row.values()) for row in csv.DictReader(file)]
         self.assertEqual(rows[0][:2], ("no_device", ""))

@@ -12,7 +12,7 @@
 #include "sim/formats/formats.h"
 #include "tests/temp_folder.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 using ::testing::ElementsAre;
@@ -61,4 +61,4 @@ TEST(PublishedPeer, SaysWhatIsNoCheckout) {
 }
 
 }  // namespace
-}  // namespace berth::bench
+}  // namespace stowplan::bench

@@ -6,7 +6,7 @@
 
 #include "sim/error.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 using ::testing::ElementsAre;
@@ -16,7 +16,7 @@ using ::testing::SizeIs;
 
 // As Google Benchmark writes it: repeated rows as aggregates, and one that ran once.
 constexpr const char* kBenchmarks = R"({
- "context": {"date": "2026-01-02", "command": "berth_benchmarks --x", "revision": "abc", "machine": "M, 2 cores"},
+ "context": {"date": "2026-01-02", "command": "stowplan_benchmarks --x", "revision": "abc", "machine": "M, 2 cores"},
  "benchmarks": [
   {"run_name": "engine/native/fifo/ops:10000", "aggregate_name": "mean", "cpu_time": 9, "real_time": 9, "time_unit": "ms",
    "ops": 1e4, "edges": 2e4, "devices": 4, "ops/s": 1, "goal": 6e6, "repetitions": 3},
@@ -38,7 +38,7 @@ constexpr const char* kBenchmarks = R"({
    "ops": 1e4, "edges": 2e4, "devices": 2, "ops/s": 2e7}]})";
 
 constexpr const char* kComparison =
-    R"({"command": "berth_compare", "revision": "abc", "dirty": true, "machine": "M", "rows": [
+    R"({"command": "stowplan_compare", "revision": "abc", "dirty": true, "machine": "M", "rows": [
  {"peer": "SimGrid 1", "ours": "those of SimGrid", "ops": 1000, "edges": 1952, "placements": 3, "their_seconds": 0.1,
   "our_seconds": 0.002, "largest_difference": 1e-9},
  {"peer": "SimGrid 1", "ours": "native fifo", "ops": 1000, "edges": 1952, "placements": 3, "their_seconds": 0.1,
@@ -107,4 +107,4 @@ TEST(SpeedReport, RefusesOtherFiles) {
 }
 
 }  // namespace
-}  // namespace berth::bench
+}  // namespace stowplan::bench

@@ -9,7 +9,7 @@
 #include "sim/formats/formats.h"
 #include "sim/formats/json_reader.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 constexpr double kMostHeldOut = 0.40;  // mean error of an op's price in a workload that was not probed
@@ -19,7 +19,7 @@ constexpr double kMostHeldOut = 0.40;  // mean error of an op's price in a workl
 TEST(CommittedAccuracyTest, IsNoWorseThanCommitted) {
   constexpr double kErrorMargin = 0.01;
   constexpr double kTauMargin = 0.02;
-  const std::string folder = BERTH_SOURCE_DIR "/results/accuracy/cpu";
+  const std::string folder = STOWPLAN_SOURCE_DIR "/results/accuracy/cpu";
   const std::string path = folder + "/scores.json";
   const formats::Document document = formats::ParseJson(formats::ReadFile(path), path);
   static constexpr std::string_view kTop[] = {"workloads"};
@@ -48,7 +48,7 @@ TEST(CommittedAccuracyTest, IsNoWorseThanCommitted) {
 // Workloads predicted from one another's probes; by curves of a class it was 85 % for ops that move bytes and 28 % for
 // contractions, which are a third of these.
 TEST(CommittedAccuracyTest, OpsOfHeldOutWorkloadsAreNoWorseThanTheyWere) {
-  const std::vector<HeldOutOps> held_out = HoldWorkloadsOut(BERTH_SOURCE_DIR "/results/accuracy/cpu").ops;
+  const std::vector<HeldOutOps> held_out = HoldWorkloadsOut(STOWPLAN_SOURCE_DIR "/results/accuracy/cpu").ops;
   ASSERT_FALSE(held_out.empty());
   EXPECT_EQ(held_out.back().family, "all");
   EXPECT_GT(held_out.back().ops, 350u);
@@ -57,11 +57,11 @@ TEST(CommittedAccuracyTest, OpsOfHeldOutWorkloadsAreNoWorseThanTheyWere) {
 
 // What is rendered in results/accuracy is what these recordings say now.
 TEST(CommittedAccuracyTest, TheTableIsFresh) {
-  const std::string folder = BERTH_SOURCE_DIR "/results/accuracy";
+  const std::string folder = STOWPLAN_SOURCE_DIR "/results/accuracy";
   const std::vector<ScoredFolder> folders = ScoreFolders(folder);
-  const GpuAccuracy gpus = ReadGpuAccuracy(BERTH_SOURCE_DIR "/results/gpu");
+  const GpuAccuracy gpus = ReadGpuAccuracy(STOWPLAN_SOURCE_DIR "/results/gpu");
   const ReportPage page = MakeAccuracyPage(folders, gpus);
-  const char* const hint = "write it anew: build/release/bench/berth table accuracy --export";
+  const char* const hint = "write it anew: build/release/bench/stowplan table accuracy --export";
   EXPECT_EQ(formats::ReadFile(folder + "/table.md"), PrintReportMarkdown(MakeAccuracyVerdict(folders, gpus)))
       << hint;
   EXPECT_EQ(formats::ReadFile(folder + "/details.md"), PrintReportMarkdown(page)) << hint;
@@ -69,4 +69,4 @@ TEST(CommittedAccuracyTest, TheTableIsFresh) {
 }
 
 }  // namespace
-}  // namespace berth::bench
+}  // namespace stowplan::bench

@@ -18,7 +18,7 @@
 #include "tests/bench/program.h"
 #include "tests/temp_folder.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 using ::testing::AllOf;
@@ -27,7 +27,7 @@ using ::testing::SizeIs;
 
 TEST(ValidateCommandTest, RefusesCallsThatMakeNoSense) {
   const auto error = [](const std::vector<std::string>& arguments) {
-    const testing::ProgramResult result = testing::RunBerth(arguments);
+    const testing::ProgramResult result = testing::RunStowplan(arguments);
     EXPECT_EQ(result.status, 2);
     return result.err;
   };
@@ -55,15 +55,15 @@ TEST(ValidateCommandTest, WhatIsNoScoreIsNotReplaced) {
   const auto error = [&](const std::vector<std::string>& more) {
     std::vector<std::string> words = {"validate", "--recordings", "/no/such/folder", "--out", folder.path()};
     words.insert(words.end(), more.begin(), more.end());
-    const testing::ProgramResult result = testing::RunBerth(words);
+    const testing::ProgramResult result = testing::RunStowplan(words);
     EXPECT_EQ(result.status, 2);
     return result.err;
   };
   formats::WriteFile(folder / "rows.csv", "block,row\n");
-  EXPECT_THAT(error({}), HasSubstr("holds rows.csv and no scores of berth validate; give another --out"));
+  EXPECT_THAT(error({}), HasSubstr("holds rows.csv and no scores of stowplan validate; give another --out"));
   EXPECT_THAT(error({"--force"}), HasSubstr("is no folder of recordings"));
   formats::WriteFile(folder / "scores.json", "[1, 2]");
-  EXPECT_THAT(error({}), HasSubstr("holds scores.json and no scores of berth validate"));
+  EXPECT_THAT(error({}), HasSubstr("holds scores.json and no scores of stowplan validate"));
   formats::WriteFile(folder / "scores.json", "{\"workloads\": []}\n");
   EXPECT_THAT(error({}), HasSubstr("is no folder of recordings"));
 }
@@ -78,12 +78,12 @@ TEST(ValidateCommandTest, ChoosesWhatIsMeasuredElsewhere) {
   const tests::TempFolder folder;
   formats::WriteFile(
       folder / "two.yaml",
-      "{format: berth.cluster, version: 1, name: two, devices: [{name: a, kind: cpu, memory: 1GiB},"
+      "{format: stowplan.cluster, version: 1, name: two, devices: [{name: a, kind: cpu, memory: 1GiB},"
       " {name: b, kind: cpu, memory: 1GiB}], links: [{name: l, ends: [a, b], bandwidth: 1GB/s}]}");
   const std::string workload = "rnnlm(batch=2,hidden=8,steps=3,vocabulary=20)", out = folder / "work";
   const testing::ProgramResult result =
-      testing::RunBerth({"validate", "--choose", "--workloads", workload, "--cluster", folder / "two.yaml",
-                         "--cost-model", "constant(us=10)", "--placements", "6", "--out", out});
+      testing::RunStowplan({"validate", "--choose", "--workloads", workload, "--cluster", folder / "two.yaml",
+                            "--cost-model", "constant(us=10)", "--placements", "6", "--out", out});
   ASSERT_EQ(result.status, 0) << result.err;
   const sim::OpGraph graph = formats::ReadGraph(out + "/graph.json.zst");
   const sim::Cluster cluster = formats::ReadCluster(out + "/cluster.yaml", cost_models::BuiltinCatalogue());
@@ -235,8 +235,8 @@ TEST_F(RecordedTest, IsScoredByTheProgram) {
   ASSERT_TRUE(RecordWorkload(workload_, Options(4)));
   const std::string recorded = folder_ / "recorded", out = folder_ / "out", timelines = folder_ / "timelines";
   const testing::ProgramResult result =
-      testing::RunBerth({"validate", "--recordings", recorded, "--again", recorded, "--out", out,
-                         "--timelines", timelines, "--json", folder_ / "scores.json"});
+      testing::RunStowplan({"validate", "--recordings", recorded, "--again", recorded, "--out", out,
+                            "--timelines", timelines, "--json", folder_ / "scores.json"});
   ASSERT_EQ(result.status, 0) << result.err;
   EXPECT_THAT(result.out, AllOf(HasSubstr(workload_), HasSubstr("A measured"), HasSubstr("100.0 %"),
                                 HasSubstr("Against another measurement")));
@@ -247,7 +247,7 @@ TEST_F(RecordedTest, IsScoredByTheProgram) {
     EXPECT_TRUE(std::filesystem::exists(timelines + "/" + stem_ + ending)) << ending;
   // Nothing of it was measured on what `constant` knows.
   const testing::ProgramResult other =
-      testing::RunBerth({"validate", "--recordings", recorded, "--cost-model", "constant(us=10)"});
+      testing::RunStowplan({"validate", "--recordings", recorded, "--cost-model", "constant(us=10)"});
   ASSERT_EQ(other.status, 0) << other.err;
   EXPECT_THAT(other.out, HasSubstr("C structural"));
 }
@@ -256,7 +256,8 @@ TEST_F(RecordedTest, BecomesATableOfAccuracy) {
   RecorderOptions options = Options(4);
   options.folder = folder_ / "results/accuracy/here";
   ASSERT_TRUE(RecordWorkload(workload_, options));
-  const testing::ProgramResult result = testing::RunBerth({"table", "accuracy", "--export"}, folder_.path());
+  const testing::ProgramResult result =
+      testing::RunStowplan({"table", "accuracy", "--export"}, folder_.path());
   ASSERT_EQ(result.status, 0) << result.err;
   // A long name goes on in the next line, so that the table fits the terminal.
   EXPECT_THAT(result.out, AllOf(HasSubstr(workload_.substr(0, workload_.find(','))), HasSubstr("tier A")));
@@ -266,4 +267,4 @@ TEST_F(RecordedTest, BecomesATableOfAccuracy) {
 }
 
 }  // namespace
-}  // namespace berth::bench
+}  // namespace stowplan::bench

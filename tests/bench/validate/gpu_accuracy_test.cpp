@@ -7,7 +7,7 @@
 #include "sim/formats/formats.h"
 #include "tests/temp_folder.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 using ::testing::ElementsAre;
@@ -105,4 +105,4 @@ TEST_F(GpuAccuracyTest, NoFolderIsNothing) {
 }
 
 }  // namespace
-}  // namespace berth::bench
+}  // namespace stowplan::bench

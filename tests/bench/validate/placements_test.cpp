@@ -10,14 +10,14 @@
 #include "cost_models/cost_models.h"
 #include "sim/formats/formats.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 using ::testing::SizeIs;
 
 sim::Cluster TwoCpus() {
   return formats::ParseCluster(
-      "{format: berth.cluster, version: 1, name: two, devices: [{name: a, kind: cpu, memory: 8GiB},"
+      "{format: stowplan.cluster, version: 1, name: two, devices: [{name: a, kind: cpu, memory: 8GiB},"
       " {name: b, kind: cpu, memory: 8GiB}], links: [{name: l, ends: [a, b], bandwidth: 1GB/s}]}",
       "two", cost_models::BuiltinCatalogue());
 }
@@ -52,4 +52,4 @@ TEST(ChoosePlacementsTest, AGraphOfOneOpHasTwo) {
 }
 
 }  // namespace
-}  // namespace berth::bench
+}  // namespace stowplan::bench

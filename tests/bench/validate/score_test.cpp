@@ -11,7 +11,7 @@
 #include "sim/formats/json_reader.h"
 #include "tests/temp_folder.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 using ::testing::AllOf;
@@ -24,7 +24,7 @@ using ::testing::SizeIs;
 class ScoreTest : public ::testing::Test {
  protected:
   ScoreTest() {
-    formats::WriteFile(costs_, R"({"format": "berth.cost_model", "version": 1, "name": "t",
+    formats::WriteFile(costs_, R"({"format": "stowplan.cost_model", "version": 1, "name": "t",
       "provenance": {"machine": "some machine", "driver": "none", "library": "l", "date": "2026-11-21", "commit": "c", "command": "x"},
       "kinds": [], "table": [
        {"kind": "cpu", "signature": "Opaque()->1000B", "us": 100, "low_us": 90, "high_us": 120, "samples": 5},
@@ -34,9 +34,9 @@ class ScoreTest : public ::testing::Test {
   Recording Made(double together_us, double apart_us) const {
     Recording recording;
     recording.workload = "chain(ops=2,bytes=1000)";
-    recording.origin = {"some machine", "2026-11-21T00:00:00Z", "abc", false, "berth validate", {}};
+    recording.origin = {"some machine", "2026-11-21T00:00:00Z", "abc", false, "stowplan validate", {}};
     recording.cluster =
-        "{format: berth.cluster, version: 1, name: two, devices: [{name: a, kind: cpu, memory: 1GiB},"
+        "{format: stowplan.cluster, version: 1, name: two, devices: [{name: a, kind: cpu, memory: 1GiB},"
         " {name: b, kind: cpu, memory: 1GiB}], links: [{name: l, ends: [a, b], bandwidth: 1GB/s, latency: "
         "2us}]}";
     recording.wanted_steps = 3;
@@ -155,7 +155,7 @@ TEST_F(ScoreTest, TimelinesSayWhichOpAddsTheDifference) {
   recording.placements[1].traced->ops[1].end_ns = 213'000;
   const Timelines timelines = CompareTimelines(recording, costs_);
   EXPECT_EQ(timelines.difference,
-            formats::ReadFile(BERTH_SOURCE_DIR "/tests/bench/golden/timeline_difference.txt"));
+            formats::ReadFile(STOWPLAN_SOURCE_DIR "/tests/bench/golden/timeline_difference.txt"));
   for (const std::string* trace : {&timelines.measured_trace, &timelines.simulated_trace}) {
     EXPECT_NO_THROW(formats::ParseJson(*trace, "trace"));
     EXPECT_THAT(*trace, HasSubstr("\"name\": \"op0\""));
@@ -319,7 +319,7 @@ TEST_F(ScoreTest, RecordingsOfVersionOneAreRead) {
   EXPECT_THAT(message(), HasSubstr("placements[0] has no \"least_peak_bytes\""));
   write(3, true);
   EXPECT_THAT(message(),
-              HasSubstr("version is 3, but this program knows berth.validation only up to version 2"));
+              HasSubstr("version is 3, but this program knows stowplan.validation only up to version 2"));
 }
 
 TEST_F(ScoreTest, WhatIsWrongInARecordingIsSaidWithItsPlace) {
@@ -360,4 +360,4 @@ TEST(FileStemTest, TellsWorkloadsApart) {
 }
 
 }  // namespace
-}  // namespace berth::bench
+}  // namespace stowplan::bench

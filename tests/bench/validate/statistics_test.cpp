@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 using ::testing::DoubleNear;
@@ -48,4 +48,4 @@ TEST(StatisticsTest, TheCeilingIsWhatTwoHalvesLeaveOfTheTruth) {
 }
 
 }  // namespace
-}  // namespace berth::bench
+}  // namespace stowplan::bench

@@ -9,7 +9,7 @@
 #include "tests/cost_models/calibration/fabricated.h"
 #include "tests/cost_models/testing.h"
 
-namespace berth::cost_models::testing {
+namespace stowplan::cost_models::testing {
 
 inline CalibrationResult CalibrateAll(const std::vector<NamedRecording>& probes,
                                       const CalibrationOptions& options = {},
@@ -32,8 +32,8 @@ std::vector<NamedRecording> With(const Change& change, const Truth& truth = {}) 
 
 inline const LinkParameters& LinkOf(const CalibrationResult& result, const std::string& kind) {
   const auto found = std::ranges::find(result.parameters.links, kind, &LinkParameters::kind);
-  BERTH_CHECK(found != result.parameters.links.end());
+  STOWPLAN_CHECK(found != result.parameters.links.end());
   return *found;
 }
 
-}  // namespace berth::cost_models::testing
+}  // namespace stowplan::cost_models::testing

@@ -11,7 +11,7 @@
 #include "sim/formats/formats.h"
 #include "tests/cost_models/calibration/calibrating.h"
 
-namespace berth::cost_models {
+namespace stowplan::cost_models {
 namespace {
 
 using ::testing::AllOf;
@@ -333,4 +333,4 @@ TEST(Calibrate, StepsGiveEntriesOnRequestAlone) {
 }
 
 }  // namespace
-}  // namespace berth::cost_models
+}  // namespace stowplan::cost_models

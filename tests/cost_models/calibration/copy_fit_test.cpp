@@ -8,7 +8,7 @@
 
 #include "tests/cost_models/testing.h"
 
-namespace berth::cost_models {
+namespace stowplan::cost_models {
 namespace {
 
 using ::testing::HasSubstr;
@@ -142,4 +142,4 @@ TEST(FitCopies, RefusesWhatMakesNoCurve) {
 }
 
 }  // namespace
-}  // namespace berth::cost_models
+}  // namespace stowplan::cost_models

@@ -8,7 +8,7 @@
 #include "profiler/probes.h"
 #include "sim/error.h"
 
-namespace berth::cost_models::testing {
+namespace stowplan::cost_models::testing {
 namespace {
 
 using profiler::Part;
@@ -180,7 +180,7 @@ class Maker {
 Part Measured(sim::Attribute result) {
   Part part;
   part.date = "2026-11-21T03:00:00+00:00";
-  part.command = "berth-profile run all --out probes.trace";
+  part.command = "stowplan-profile run all --out probes.trace";
   part.revision = "0123abc";
   part.clocks = {sim::Attributes{{"clocks.sm", {std::string("1980 MHz")}}}};
   part.result = std::move(result);
@@ -315,4 +315,4 @@ NamedRecording FabricatedSteps(const Truth& truth) {
   return {"mlp.trace", std::move(recording)};
 }
 
-}  // namespace berth::cost_models::testing
+}  // namespace stowplan::cost_models::testing

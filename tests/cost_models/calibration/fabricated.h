@@ -7,7 +7,7 @@
 #include "cost_models/calibration/observations.h"
 #include "cost_models/roofline.h"
 
-namespace berth::cost_models::testing {
+namespace stowplan::cost_models::testing {
 
 struct Truth {
   double gemm = 0.62;  // efficiencies
@@ -39,10 +39,10 @@ struct Truth {
   double EfficiencyOf(OpClass op_class) const;
 };
 
-// In probes.trace the recording of `berth-profile run all`, split in `files` by parts.
+// In probes.trace the recording of `stowplan-profile run all`, split in `files` by parts.
 std::vector<NamedRecording> FabricatedProbes(const Truth& truth, int files = 1);
 
-// The host's CPU, as `berth-profile run --device cpu` writes it.
+// The host's CPU, as `stowplan-profile run --device cpu` writes it.
 NamedRecording FabricatedCpuProbes(const Truth& truth = {.noise = 0.02});
 
 // What these probes say an op takes on the device, the gap included [us]; without noise.
@@ -52,4 +52,4 @@ double TrueMicros(const ObservedOp& op, const Truth& truth);
 // many elements 10 % slower, and an op that nobody knows.
 NamedRecording FabricatedSteps(const Truth& truth);
 
-}  // namespace berth::cost_models::testing
+}  // namespace stowplan::cost_models::testing

@@ -9,7 +9,7 @@
 #include "cost_models/calibration/probe_graph.h"
 #include "sim/formats/json_reader.h"
 
-namespace berth::cost_models {
+namespace stowplan::cost_models {
 namespace {
 
 using ::testing::ElementsAre;
@@ -318,4 +318,4 @@ TEST(FrameworkOps, EveryNameIsOfAnOpOfGraphs) {
 }
 
 }  // namespace
-}  // namespace berth::cost_models
+}  // namespace stowplan::cost_models

@@ -6,7 +6,7 @@
 #include "profiler/probe_rows.h"
 #include "tests/cost_models/calibration/calibrating.h"
 
-namespace berth::cost_models {
+namespace stowplan::cost_models {
 namespace {
 
 using testing::CalibrateAll;
@@ -15,7 +15,7 @@ using testing::ErrorOf;
 using testing::FabricatedProbes;
 using ::testing::HasSubstr;
 
-// Row by row what `berth-profile run --graph` writes.
+// Row by row what `stowplan-profile run --graph` writes.
 class Rows {
  public:
   // A product of two placeholders.
@@ -123,4 +123,4 @@ TEST(CalibrateGraphOps, AStandInIsSaidAndADamagedRowRefused) {
 }
 
 }  // namespace
-}  // namespace berth::cost_models
+}  // namespace stowplan::cost_models

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace berth::cost_models {
+namespace stowplan::cost_models {
 namespace {
 
 // Of two features, the second of which says nothing.
@@ -53,4 +53,4 @@ TEST(RatioTablesFit, FewRowsArePulledToTheMedian) {
 }
 
 }  // namespace
-}  // namespace berth::cost_models
+}  // namespace stowplan::cost_models

@@ -6,7 +6,7 @@
 
 #include "tests/cost_models/calibration/calibrating.h"
 
-namespace berth::cost_models {
+namespace stowplan::cost_models {
 namespace {
 
 using ::testing::AllOf;
@@ -162,7 +162,7 @@ NamedRecording PytorchRecording(const std::string& kind, std::string parts) {
   return {
       kind + ".json",
       profiler::ParseRecording(
-          R"({"format": "berth.trace", "version": 1, "kind": "pytorch.)" + kind +
+          R"({"format": "stowplan.trace", "version": 1, "kind": "pytorch.)" + kind +
               R"(", "device": "cuda", "machine": {"cpu": "a CPU", "cores": 8, "gpu": {"name": "NVIDIA H200", "driver_version": "570.1"}},
                      "software": {"torch": "2.9"}, "parts": {)" +
               parts + "}}",
@@ -251,4 +251,4 @@ TEST(CalibrateRecordings, CopiesBetweenGpusSayWhichWayTheyWent) {
 }
 
 }  // namespace
-}  // namespace berth::cost_models
+}  // namespace stowplan::cost_models

@@ -14,7 +14,7 @@
 #include "cost_models/calibration/measured_rows.h"
 #include "tests/cost_models/testing.h"
 
-namespace berth::cost_models {
+namespace stowplan::cost_models {
 namespace {
 
 using ::testing::Contains;
@@ -53,7 +53,7 @@ RowsFit FitOf(const std::string& csv, const std::string& only = "") {
 }
 
 TEST(MeasuredRowsTest, TheTemplateIsOne) {
-  std::ifstream in(std::string(BERTH_SOURCE_DIR) + "/bench/rows/template.csv");
+  std::ifstream in(std::string(STOWPLAN_SOURCE_DIR) + "/bench/rows/template.csv");
   std::ostringstream text;
   text << in.rdbuf();
   const MeasuredRows rows = ParseMeasuredRows(text.str(), "template.csv");
@@ -288,4 +288,4 @@ TEST(RowsFitTest, RowsOfAnotherGpuAreLeftOutAndUnknownOnesRefused) {
 }
 
 }  // namespace
-}  // namespace berth::cost_models
+}  // namespace stowplan::cost_models

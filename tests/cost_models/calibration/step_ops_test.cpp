@@ -6,7 +6,7 @@
 
 #include "sim/formats/json_reader.h"
 
-namespace berth::cost_models {
+namespace stowplan::cost_models {
 namespace {
 
 using ::testing::UnorderedElementsAre;
@@ -120,4 +120,4 @@ TEST(StepOps, WhatShapesWouldTellIsCounted) {
 }
 
 }  // namespace
-}  // namespace berth::cost_models
+}  // namespace stowplan::cost_models

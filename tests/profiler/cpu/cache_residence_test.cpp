@@ -6,7 +6,7 @@
 #include "profiler/cpu/pace.h"
 #include "profiler/host_machine.h"
 
-namespace berth::profiler {
+namespace stowplan::profiler {
 namespace {
 
 using ::testing::ElementsAre;
@@ -110,4 +110,4 @@ TEST(PaceTest, QuietIsHowMuchOfTheWorkAtThatPaceGetsDone) {
 }
 
 }  // namespace
-}  // namespace berth::profiler
+}  // namespace stowplan::profiler

@@ -11,7 +11,7 @@
 #include "tests/profiler/executor/byte_mover.h"
 #include "tests/profiler/executor/executing.h"
 
-namespace berth::profiler {
+namespace stowplan::profiler {
 namespace {
 
 using ::testing::ElementsAre;
@@ -174,4 +174,4 @@ TEST(ExecutorTest, RefusesAcceleratorsAndCoresThatAreNotThere) {
 }
 
 }  // namespace
-}  // namespace berth::profiler
+}  // namespace stowplan::profiler

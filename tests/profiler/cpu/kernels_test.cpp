@@ -7,7 +7,7 @@
 
 #include "profiler/cpu/cpu_kernels.h"
 
-namespace berth::profiler {
+namespace stowplan::profiler {
 namespace {
 
 using ::testing::ElementsAre;
@@ -207,4 +207,4 @@ TEST_F(KernelTest, LayerNormHasTheGradientsOfItsDefinition) {
 }
 
 }  // namespace
-}  // namespace berth::profiler
+}  // namespace stowplan::profiler

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace berth::profiler {
+namespace stowplan::profiler {
 namespace {
 
 TEST(Pace, ShareIsTheTimeThatTheProductsTakeAtIt) {
@@ -20,4 +20,4 @@ TEST(Pace, ShareIsAtMostOne) {
 }
 
 }  // namespace
-}  // namespace berth::profiler
+}  // namespace stowplan::profiler

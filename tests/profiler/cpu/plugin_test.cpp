@@ -7,7 +7,7 @@
 #include "profiler/cpu/probe_table.h"
 #include "profiler/host_machine.h"
 
-namespace berth::profiler {
+namespace stowplan::profiler {
 namespace {
 
 TEST(CpuPlugin, MeasuresEveryProbeThatIsNotForOthersAlone) {
@@ -69,7 +69,7 @@ TEST(CpuPlugin, MeasuresWhatTwoDevicesDoToOneAnother) {
 }
 
 TEST(CpuPlugin, OpensWithAllItsSymbols) {
-  void* const plugin = dlopen(BERTH_BINARY_DIR "/profiler/cpu/libberth_cpu.so", RTLD_NOW | RTLD_LOCAL);
+  void* const plugin = dlopen(STOWPLAN_BINARY_DIR "/profiler/cpu/libstowplan_cpu.so", RTLD_NOW | RTLD_LOCAL);
   ASSERT_NE(plugin, nullptr) << dlerror();
   const auto make = reinterpret_cast<MakeBackend>(dlsym(plugin, kMakeBackendSymbol));
   ASSERT_NE(make, nullptr);
@@ -80,4 +80,4 @@ TEST(CpuPlugin, OpensWithAllItsSymbols) {
 }
 
 }  // namespace
-}  // namespace berth::profiler
+}  // namespace stowplan::profiler

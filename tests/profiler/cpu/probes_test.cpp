@@ -6,7 +6,7 @@
 #include "profiler/cpu/pace.h"
 #include "profiler/host_machine.h"
 
-namespace berth::profiler {
+namespace stowplan::profiler {
 namespace {
 
 using ::testing::AllOf;
@@ -111,4 +111,4 @@ TEST(FindPaceTest, IsOneThatWasMeasured) {
 }
 
 }  // namespace
-}  // namespace berth::profiler
+}  // namespace stowplan::profiler

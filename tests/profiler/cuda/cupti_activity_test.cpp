@@ -12,7 +12,7 @@
 #include "profiler/correlation.h"
 #include "profiler/sanitiser.h"
 
-namespace berth::profiler::cuda {
+namespace stowplan::profiler::cuda {
 namespace {
 
 // Records behind one another, as CUPTI packs them.
@@ -235,4 +235,4 @@ RC_GTEST_PROP(CuptiActivity, RecordsOutOfOrderAreCorrelatedTheSame, ()) {
 }
 
 }  // namespace
-}  // namespace berth::profiler::cuda
+}  // namespace stowplan::profiler::cuda

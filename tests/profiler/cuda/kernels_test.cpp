@@ -21,7 +21,7 @@
 #include "profiler/host_machine.h"
 #include "tests/profiler/cuda/op_samples.h"
 
-namespace berth::profiler::cuda {
+namespace stowplan::profiler::cuda {
 namespace {
 
 using testing::Numbers;
@@ -107,14 +107,14 @@ std::vector<Numbers> RunOnGpu(const OpSample& sample, const Libraries& libraries
   for (const Numbers& numbers : tensors.before) {
     buffers.emplace_back(std::max<std::size_t>(numbers.size(), 1) * 4);
     pointers.push_back(buffers.back().get());
-    BERTH_CUDA(cudaMemcpy(pointers.back(), numbers.data(), numbers.size() * 4, cudaMemcpyHostToDevice));
+    STOWPLAN_CUDA(cudaMemcpy(pointers.back(), numbers.data(), numbers.size() * 4, cudaMemcpyHostToDevice));
   }
   const DeviceBuffer scratch(kernel->scratch_bytes);
   tensors.Call(pointers, scratch.get(), [&](const KernelArguments& a) { kernel->run(a, libraries); });
-  BERTH_CUDA(cudaStreamSynchronize(libraries.stream()));
+  STOWPLAN_CUDA(cudaStreamSynchronize(libraries.stream()));
   std::vector<Numbers> after = tensors.before;
   for (std::size_t i = 0; i < after.size(); ++i)
-    BERTH_CUDA(cudaMemcpy(after[i].data(), pointers[i], after[i].size() * 4, cudaMemcpyDeviceToHost));
+    STOWPLAN_CUDA(cudaMemcpy(after[i].data(), pointers[i], after[i].size() * 4, cudaMemcpyDeviceToHost));
   return after;
 }
 
@@ -329,4 +329,4 @@ TEST(GpuPartitionTest, KernelsRunOnBothParts) {
 }
 
 }  // namespace
-}  // namespace berth::profiler::cuda
+}  // namespace stowplan::profiler::cuda

@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-namespace berth::profiler::testing {
+namespace stowplan::profiler::testing {
 namespace {
 
 using Shape = std::vector<std::int64_t>;
@@ -182,4 +182,4 @@ Numbers SampleNumbers(sim::OpIndex number, const sim::Output& output, std::size_
   return numbers;
 }
 
-}  // namespace berth::profiler::testing
+}  // namespace stowplan::profiler::testing

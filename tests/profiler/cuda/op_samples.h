@@ -6,7 +6,7 @@
 
 #include "sim/op_graph.h"
 
-namespace berth::profiler::testing {
+namespace stowplan::profiler::testing {
 
 // Types that do nothing are left out.
 struct OpSample {
@@ -21,4 +21,4 @@ using Numbers = std::vector<float>;
 // it is of integers.
 Numbers SampleNumbers(sim::OpIndex number, const sim::Output& output, std::size_t words);
 
-}  // namespace berth::profiler::testing
+}  // namespace stowplan::profiler::testing

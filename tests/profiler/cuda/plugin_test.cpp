@@ -12,7 +12,7 @@
 #include "profiler/cuda/probe_table.h"
 #include "profiler/op_graphs.h"
 
-namespace berth::profiler::cuda {
+namespace stowplan::profiler::cuda {
 namespace {
 
 // 32-bit cases by ops of a graph that all have kernels, 16-bit ones by a way of their own.
@@ -59,7 +59,8 @@ TEST(CudaPlugin, RunsTheSmallestCasesOfEveryProbe) {
 }
 
 TEST(CudaPlugin, OpensWithAllItsSymbolsAndReportsAMissingDevice) {
-  void* const plugin = dlopen(BERTH_BINARY_DIR "/profiler/cuda/libberth_cuda.so", RTLD_NOW | RTLD_LOCAL);
+  void* const plugin =
+      dlopen(STOWPLAN_BINARY_DIR "/profiler/cuda/libstowplan_cuda.so", RTLD_NOW | RTLD_LOCAL);
   ASSERT_NE(plugin, nullptr) << dlerror();
   const auto make = reinterpret_cast<MakeBackend>(dlsym(plugin, kMakeBackendSymbol));
   ASSERT_NE(make, nullptr);
@@ -72,11 +73,11 @@ TEST(CudaPlugin, OpensWithAllItsSymbolsAndReportsAMissingDevice) {
 
 TEST(CudaInjection, OpensForTheDriverAndForNvtx) {
   void* const library =
-      dlopen(BERTH_BINARY_DIR "/profiler/cuda/libberth_injection.so", RTLD_NOW | RTLD_LOCAL);
+      dlopen(STOWPLAN_BINARY_DIR "/profiler/cuda/libstowplan_injection.so", RTLD_NOW | RTLD_LOCAL);
   ASSERT_NE(library, nullptr) << dlerror();
   for (const char* function : {"InitializeInjection", "InitializeInjectionNvtx", "InitializeInjectionNvtx2"})
     EXPECT_NE(dlsym(library, function), nullptr) << function;
 }
 
 }  // namespace
-}  // namespace berth::profiler::cuda
+}  // namespace stowplan::profiler::cuda

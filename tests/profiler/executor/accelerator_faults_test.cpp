@@ -12,7 +12,7 @@
 #include "tests/profiler/executor/executing.h"
 #include "tests/profiler/executor/late_accelerator.h"
 
-namespace berth::profiler {
+namespace stowplan::profiler {
 namespace {
 
 using testing::ClusterOf;
@@ -185,4 +185,4 @@ TEST(AcceleratorFaultsTest, ASpanSaysHowLongTheHostWasStillEnqueuing) {
 }
 
 }  // namespace
-}  // namespace berth::profiler
+}  // namespace stowplan::profiler

@@ -11,7 +11,7 @@
 #include "tests/profiler/executor/executing.h"
 #include "tests/profiler/executor/late_accelerator.h"
 
-namespace berth::profiler {
+namespace stowplan::profiler {
 namespace {
 
 using testing::ClusterOf;
@@ -168,4 +168,4 @@ TEST(AcceleratorTest, ADeviceOfNoKnownClassIsRefused) {
 }
 
 }  // namespace
-}  // namespace berth::profiler
+}  // namespace stowplan::profiler

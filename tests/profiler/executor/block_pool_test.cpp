@@ -10,7 +10,7 @@
 #include <rapidcheck.h>
 #include <rapidcheck/gtest.h>
 
-namespace berth::profiler {
+namespace stowplan::profiler {
 namespace {
 
 // A device with that much memory, of which blocks are taken.
@@ -114,4 +114,4 @@ TEST(EqualSizesPoolTest, TheLastThatWasGivenBackIsTakenFirst) {
 }
 
 }  // namespace
-}  // namespace berth::profiler
+}  // namespace stowplan::profiler

@@ -5,7 +5,7 @@
 
 #include "sim/op_graph.h"
 
-namespace berth::profiler::testing {
+namespace stowplan::profiler::testing {
 
 inline sim::Op ByteMover(const std::string& name, const std::string& type, sim::Bytes bytes) {
   sim::Op op;
@@ -16,4 +16,4 @@ inline sim::Op ByteMover(const std::string& name, const std::string& type, sim::
   return op;
 }
 
-}  // namespace berth::profiler::testing
+}  // namespace stowplan::profiler::testing

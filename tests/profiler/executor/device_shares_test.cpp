@@ -5,7 +5,7 @@
 
 #include "profiler/executor/rings.h"
 
-namespace berth::profiler {
+namespace stowplan::profiler {
 namespace {
 
 using ::testing::ElementsAre;
@@ -44,4 +44,4 @@ TEST(PollIntervalTest, AsksLessOftenTheLongerNothingHappens) {
 }
 
 }  // namespace
-}  // namespace berth::profiler
+}  // namespace stowplan::profiler

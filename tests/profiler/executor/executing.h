@@ -13,7 +13,7 @@
 #include "sim/op_graph.h"
 #include "sim/simulator.h"
 
-namespace berth::profiler::testing {
+namespace stowplan::profiler::testing {
 
 // Devices by their first letter: c is a CPU.
 inline sim::Cluster ClusterOf(const std::vector<std::string>& names, sim::Bytes memory) {
@@ -89,4 +89,4 @@ inline void CheckSpans(const sim::OpGraph& graph, const sim::Placement& placemen
   }
 }
 
-}  // namespace berth::profiler::testing
+}  // namespace stowplan::profiler::testing

@@ -8,7 +8,7 @@
 #include "sim/error.h"
 #include "tests/profiler/executor/byte_mover.h"
 
-namespace berth::profiler {
+namespace stowplan::profiler {
 namespace {
 
 using ::testing::ElementsAre;
@@ -91,4 +91,4 @@ TEST(MeasureOpsOf, RefusesRowsOfAnotherGraph) {
 }
 
 }  // namespace
-}  // namespace berth::profiler
+}  // namespace stowplan::profiler

@@ -9,7 +9,7 @@
 #include "profiler/executor/memo.h"
 #include "tests/profiler/executor/byte_mover.h"
 
-namespace berth::profiler {
+namespace stowplan::profiler {
 namespace {
 
 using ::testing::ElementsAre;
@@ -147,4 +147,4 @@ TEST(MemoTest, WhatCannotBeFoundIsLookedForOnce) {
 }
 
 }  // namespace
-}  // namespace berth::profiler
+}  // namespace stowplan::profiler

@@ -16,7 +16,7 @@
 #include "profiler/kernel.h"
 #include "sim/op_graph.h"
 
-namespace berth::profiler::testing {
+namespace stowplan::profiler::testing {
 
 // An op mixes its own number with every word that it reads; an output that shares storage is left as it is.
 class Mix : public Kernel {
@@ -126,4 +126,4 @@ class LateAccelerator : public Accelerator {
   Line lines_[3];
 };
 
-}  // namespace berth::profiler::testing
+}  // namespace stowplan::profiler::testing

@@ -8,7 +8,7 @@
 #include <rapidcheck.h>
 #include <rapidcheck/gtest.h>
 
-namespace berth::profiler {
+namespace stowplan::profiler {
 namespace {
 
 using Shape = std::vector<std::int64_t>;
@@ -93,4 +93,4 @@ TEST(SumSlicesTest, NarrowDeepSumsAreCutAndOthersAreNot) {
 }
 
 }  // namespace
-}  // namespace berth::profiler
+}  // namespace stowplan::profiler

@@ -1,4 +1,4 @@
-"""berth-profile as tests call it: TEST.py PROGRAM [FOLDER OF THE MADE-UP GPU]."""
+"""stowplan-profile as tests call it: TEST.py PROGRAM [FOLDER OF THE MADE-UP GPU]."""
 
 import json
 import os
@@ -11,7 +11,7 @@ PROGRAM = sys.argv.pop(1)
 GPU = sys.argv.pop(1) if len(sys.argv) > 1 and os.path.isdir(sys.argv[1]) else None
 
 GRAPH = {
-    "format": "berth.graph", "version": 1, "name": "products", "ops": [
+    "format": "stowplan.graph", "version": 1, "name": "products", "ops": [
         {"name": "w", "type": "Variable", "persistent_bytes": 4096,
          "outputs": [{"bytes": 4096, "dtype": "f32", "shape": [32, 32]}]},
         {"name": "x", "type": "Placeholder", "outputs": [{"bytes": 4096, "dtype": "f32", "shape": [32, 32]}]},
@@ -26,7 +26,7 @@ def without_gpu(**environment):
 
 
 def with_gpu(**environment):
-    return os.environ | {"LD_LIBRARY_PATH": GPU, "BERTH_CUDA_PLUGIN": os.path.join(GPU, "libberth_cuda.so")} | environment
+    return os.environ | {"LD_LIBRARY_PATH": GPU, "STOWPLAN_CUDA_PLUGIN": os.path.join(GPU, "libstowplan_cuda.so")} | environment
 
 
 def run(*arguments, environment=None, **more):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""berth-profile graph and the probes of the CPU, as people call them.
+"""stowplan-profile graph and the probes of the CPU, as people call them.
 
     graph_test.py PROGRAM
 """
@@ -15,7 +15,7 @@ from calls import PROGRAM, Folder, run
 
 CORES = len(os.sched_getaffinity(0))
 
-CLUSTER = """format: berth.cluster
+CLUSTER = """format: stowplan.cluster
 version: 1
 name: two
 devices:
@@ -37,7 +37,7 @@ class StepFolder(Folder):
 
     def placement(self, name, devices, **more):
         placed = dict(zip(("w", "x", "a", "b", "c"), ("cpu" + device for device in devices)))
-        return self.write(name, json.dumps({"format": "berth.placement", "version": 1, "graph": "products",
+        return self.write(name, json.dumps({"format": "stowplan.placement", "version": 1, "graph": "products",
                                             "placement": placed} | more))
 
     def recorded(self):
@@ -57,7 +57,7 @@ class Graph(StepFolder):
         self.assertEqual(len(done.stderr.splitlines()), 2)
         recording = self.recorded()
         self.assertEqual((recording["format"], recording["workload"], recording["wanted_steps"]),
-                         ("berth.validation", self.graph, 3))
+                         ("stowplan.validation", self.graph, 3))
         self.assertEqual(recording["stand_ins"], ["Whatever"])
         self.assertIn("onednn", recording["provenance"]["software"])
         self.assertIn("graph", recording["provenance"]["command"])
@@ -147,9 +147,9 @@ class Calls(StepFolder):
 
     def test_says_what_is_missing_and_writes_nothing(self):
         placement = self.placement("alone.json", "00000")
-        done = self.graph_call(placement, BERTH_CPU_PLUGIN="/no/such/plugin.so")
+        done = self.graph_call(placement, STOWPLAN_CPU_PLUGIN="/no/such/plugin.so")
         self.assertEqual(done.returncode, 1)
-        self.assertRegex(done.stderr, r"^berth-profile: cannot run here: the CPU plug-in cannot be opened: "
+        self.assertRegex(done.stderr, r"^stowplan-profile: cannot run here: the CPU plug-in cannot be opened: "
                                       r"/no/such/plugin\.so: No such file or directory\n$")
         many = self.graph_call(placement, more=("--cores", "1000"))
         self.assertEqual(many.returncode, 1)
@@ -157,7 +157,7 @@ class Calls(StepFolder):
         self.cluster = self.write("gpu.yaml", CLUSTER % "h200")
         done = self.graph_call(placement)
         self.assertEqual(done.returncode, 1)
-        self.assertRegex(done.stderr, r"^berth-profile: cannot run here: .+\n$")
+        self.assertRegex(done.stderr, r"^stowplan-profile: cannot run here: .+\n$")
         self.assertFalse(os.path.exists(self.out))
 
 

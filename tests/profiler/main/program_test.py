@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""berth-profile as people call it, on a machine that need not have a GPU.
+"""stowplan-profile as people call it, on a machine that need not have a GPU.
 
     program_test.py PROGRAM
 """
@@ -43,7 +43,7 @@ class Program(unittest.TestCase):
             for call in (("run", "all", "--out", out), ("record", "--out", out, "--", "true")):
                 done = run(*call)
                 self.assertEqual(done.returncode, 1, done.stderr)
-                self.assertRegex(done.stderr, r"^berth-profile: cannot run here: .+\n$")
+                self.assertRegex(done.stderr, r"^stowplan-profile: cannot run here: .+\n$")
                 self.assertEqual(os.listdir(folder), [])
 
     def test_wrong_calls_have_status_2(self):
@@ -51,7 +51,7 @@ class Program(unittest.TestCase):
             done = run(*call)
             self.assertEqual(done.returncode, 2, (call, done.stderr))
             self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
-        self.assertIn('no probe "nothing"; `berth-profile list`', run("run", "nothing", "--out", "x").stderr)
+        self.assertIn('no probe "nothing"; `stowplan-profile list`', run("run", "nothing", "--out", "x").stderr)
 
     def test_version_and_help_are_no_errors(self):
         self.assertEqual(run("--version").returncode, 0)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""berth-profile record: what it checks, what it writes, how it ends; the command does the injected plug-in's part.
+"""stowplan-profile record: what it checks, what it writes, how it ends; the command does the injected plug-in's part.
 
     record_command_test.py PROGRAM FOLDER
 """
@@ -19,8 +19,8 @@ def leave(*_):
     kernel = {"name": "k", "start_ns": 10, "end_ns": 20, "stream": 1, "correlation": 1}
     call = {"name": "cudaLaunchKernel", "start_ns": 1, "end_ns": 5, "correlation": 1}
     import json
-    with open(os.path.join(os.environ["BERTH_PROFILE_FOLDER"], f"{os.getpid()}.json"), "w") as file:
-        json.dump({"format": "berth.trace", "version": 1, "kind": "profiler.activity", "machine": {}, "parts": {
+    with open(os.path.join(os.environ["STOWPLAN_PROFILE_FOLDER"], f"{os.getpid()}.json"), "w") as file:
+        json.dump({"format": "stowplan.trace", "version": 1, "kind": "profiler.activity", "machine": {}, "parts": {
             f"process {os.getpid()}": {"outcome": "measured", "date": "2026-11-21",
                                        "result": {"kernels": [kernel], "calls": [call]}}}}, file)
     sys.exit(int(sys.argv[2]))

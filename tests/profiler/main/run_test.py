@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""berth-profile run: what it keeps, where it stops, where it goes on; on a made-up GPU and on a CPU.
+"""stowplan-profile run: what it keeps, where it stops, where it goes on; on a made-up GPU and on a CPU.
 
     run_test.py PROGRAM FOLDER
 """

@@ -2,7 +2,7 @@
 
 #include "tests/scenarios/onnx/rule_cases.h"
 
-namespace berth::scenarios {
+namespace stowplan::scenarios {
 namespace {
 
 using Shape = std::vector<std::int64_t>;
@@ -31,4 +31,4 @@ std::vector<RuleCase> BroadcastRuleCases() {
   };
 }
 
-}  // namespace berth::scenarios
+}  // namespace stowplan::scenarios

@@ -8,7 +8,7 @@
 #include "scenarios/importers/onnx.h"
 #include "tests/scenarios/onnx/model_maker.h"
 
-namespace berth::scenarios {
+namespace stowplan::scenarios {
 namespace {
 
 using ::testing::HasSubstr;
@@ -145,4 +145,4 @@ TEST(OnnxCostly, ANodeOfVeryManyInputsThatNodesGive) {
 }
 
 }  // namespace
-}  // namespace berth::scenarios
+}  // namespace stowplan::scenarios

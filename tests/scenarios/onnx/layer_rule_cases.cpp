@@ -2,7 +2,7 @@
 
 #include "tests/scenarios/onnx/rule_cases.h"
 
-namespace berth::scenarios {
+namespace stowplan::scenarios {
 namespace {
 
 using Ints = std::vector<std::int64_t>;
@@ -118,4 +118,4 @@ std::vector<RuleCase> LayerRuleCases() {
   };
 }
 
-}  // namespace berth::scenarios
+}  // namespace stowplan::scenarios

@@ -3,7 +3,7 @@
 #include "scenarios/importers/onnx.h"
 #include "sim/error.h"
 
-namespace berth::scenarios {
+namespace stowplan::scenarios {
 namespace {
 
 void SetType(onnx::ValueInfoProto& info, const std::string& name, const std::vector<GraphMaker::Dim>& shape,
@@ -139,4 +139,4 @@ std::vector<std::string> TypesOf(const sim::OpGraph& graph, const std::string& p
   return types;
 }
 
-}  // namespace berth::scenarios
+}  // namespace stowplan::scenarios

@@ -10,7 +10,7 @@
 
 #include "scenarios/scenarios.h"
 
-namespace berth::scenarios {
+namespace stowplan::scenarios {
 
 // A graph on its own is what If, Loop and Scan take.
 class GraphMaker {
@@ -55,4 +55,4 @@ std::string ShapeText(const sim::OpGraph& graph, const std::string& name);
 // Types of the ops that compute something, in order.
 std::vector<std::string> TypesOf(const sim::OpGraph& graph, const std::string& phase = "forward");
 
-}  // namespace berth::scenarios
+}  // namespace stowplan::scenarios

@@ -3,7 +3,7 @@
 
 #include "tests/scenarios/onnx/rule_cases.h"
 
-namespace berth::scenarios {
+namespace stowplan::scenarios {
 namespace {
 
 using Ints = std::vector<std::int64_t>;
@@ -167,4 +167,4 @@ std::vector<RuleCase> MovementRuleCases() {
   };
 }
 
-}  // namespace berth::scenarios
+}  // namespace stowplan::scenarios

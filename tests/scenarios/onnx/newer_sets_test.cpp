@@ -6,7 +6,7 @@
 #include "sim/formats/formats.h"
 #include "tests/scenarios/onnx/model_maker.h"
 
-namespace berth::scenarios {
+namespace stowplan::scenarios {
 namespace {
 
 using ::testing::AllOf;
@@ -180,4 +180,4 @@ TEST(OnnxNewerSets, NodesAreNamedByTheModuleThatTheirExporterSays) {
 }
 
 }  // namespace
-}  // namespace berth::scenarios
+}  // namespace stowplan::scenarios

@@ -14,7 +14,7 @@
 #include "tests/scenarios/test_catalogue.h"
 #include "tests/temp_folder.h"
 
-namespace berth::scenarios {
+namespace stowplan::scenarios {
 namespace {
 
 using ::testing::ElementsAre;
@@ -251,4 +251,4 @@ TEST(NodeMemorySums, BeyondWhatAGraphHoldsAreRefused) {
 }
 
 }  // namespace
-}  // namespace berth::scenarios
+}  // namespace stowplan::scenarios

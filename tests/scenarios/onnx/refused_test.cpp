@@ -10,7 +10,7 @@
 #include "tests/scenarios/onnx/model_maker.h"
 #include "tests/scenarios/onnx/samples.h"
 
-namespace berth::scenarios {
+namespace stowplan::scenarios {
 namespace {
 
 using ::testing::AllOf;
@@ -54,7 +54,7 @@ TEST(OnnxRefused, ATruncatedFileAndWhereItEnds) {
   EXPECT_TRUE(RecognisesOnnx(bytes));
   EXPECT_TRUE(RecognisesOnnx(bytes.substr(0, bytes.size() - 12)))
       << "cut off in its graph, it is still told as a model";
-  EXPECT_FALSE(RecognisesOnnx("{\"format\": \"berth.graph\"}"));
+  EXPECT_FALSE(RecognisesOnnx("{\"format\": \"stowplan.graph\"}"));
 }
 
 TEST(OnnxRefused, OperatorSetsThatAreNotKnown) {
@@ -264,4 +264,4 @@ TEST(OnnxRefused, EveryDamageIsReadOrRefused) {
 }
 
 }  // namespace
-}  // namespace berth::scenarios
+}  // namespace stowplan::scenarios

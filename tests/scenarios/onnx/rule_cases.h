@@ -9,7 +9,7 @@
 
 #include "tests/scenarios/onnx/model_maker.h"
 
-namespace berth::scenarios {
+namespace stowplan::scenarios {
 
 struct RuleCase {
   std::string name;
@@ -33,4 +33,4 @@ std::vector<RuleCase> LayerRuleCases();
 std::vector<RuleCase> MovementRuleCases();
 std::vector<RuleCase> BroadcastRuleCases();
 
-}  // namespace berth::scenarios
+}  // namespace stowplan::scenarios

@@ -5,7 +5,7 @@
 
 #include "tests/scenarios/onnx/rule_cases.h"
 
-namespace berth::scenarios {
+namespace stowplan::scenarios {
 
 using Ints = std::vector<std::int64_t>;
 using Shape = std::vector<std::int64_t>;
@@ -89,4 +89,4 @@ RC_GTEST_PROP(OnnxRulesProperty, AWindowThatIsReadHasAPlaceInItsImage, ()) {
 }
 
 }  // namespace
-}  // namespace berth::scenarios
+}  // namespace stowplan::scenarios

@@ -2,7 +2,7 @@
 
 #include "tests/scenarios/onnx/model_maker.h"
 
-namespace berth::scenarios {
+namespace stowplan::scenarios {
 
 std::vector<std::pair<std::string, std::string>> SampleModels() {
   using NodeAttributes = std::vector<GraphMaker::Attribute>;
@@ -70,4 +70,4 @@ std::vector<std::pair<std::string, std::string>> SampleModels() {
           {"newer", BytesOf(newer, 23)}};
 }
 
-}  // namespace berth::scenarios
+}  // namespace stowplan::scenarios

@@ -8,7 +8,7 @@
 #include "tests/scenarios/onnx/model_maker.h"
 #include "tests/temp_folder.h"
 
-namespace berth::scenarios {
+namespace stowplan::scenarios {
 namespace {
 
 using ::testing::Each;
@@ -201,4 +201,4 @@ TEST(OnnxShapes, NodesMayStandInAnyOrder) {
 }
 
 }  // namespace
-}  // namespace berth::scenarios
+}  // namespace stowplan::scenarios

@@ -8,7 +8,7 @@
 #include "tests/scenarios/graph_checks.h"
 #include "tests/scenarios/onnx/model_maker.h"
 
-namespace berth::scenarios {
+namespace stowplan::scenarios {
 namespace {
 
 using ::testing::ElementsAre;
@@ -152,4 +152,4 @@ TEST(OnnxTraining, FrozenStatisticsAndIntegersGetNoGradient) {
 }
 
 }  // namespace
-}  // namespace berth::scenarios
+}  // namespace stowplan::scenarios

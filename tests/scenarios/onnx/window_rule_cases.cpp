@@ -2,7 +2,7 @@
 
 #include "tests/scenarios/onnx/rule_cases.h"
 
-namespace berth::scenarios {
+namespace stowplan::scenarios {
 namespace {
 
 using Ints = std::vector<std::int64_t>;
@@ -93,4 +93,4 @@ std::vector<RuleCase> WindowRuleCases() {
   };
 }
 
-}  // namespace berth::scenarios
+}  // namespace stowplan::scenarios

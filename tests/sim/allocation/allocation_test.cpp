@@ -12,7 +12,7 @@
 #include "tests/sim/allocation/count_allocations.h"
 #include "tests/sim/random_case.h"
 
-namespace berth::sim {
+namespace stowplan::sim {
 namespace {
 
 std::int64_t AllocationsOf(Simulator& simulator, const Placement& placement, const RunOptions& options) {
@@ -142,4 +142,4 @@ TEST(Allocation, TheEngineTakesFewBytesForEachOpAndEdge) {
 }
 
 }  // namespace
-}  // namespace berth::sim
+}  // namespace stowplan::sim

@@ -28,10 +28,10 @@ void Free(void* memory) {
 
 }  // namespace
 
-std::int64_t berth::sim::CountAllocations() {
+std::int64_t stowplan::sim::CountAllocations() {
   return allocations;
 }
-std::int64_t berth::sim::BytesInUse() {
+std::int64_t stowplan::sim::BytesInUse() {
   return bytes_in_use;
 }
 

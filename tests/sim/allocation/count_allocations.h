@@ -3,9 +3,9 @@
 
 #include <cstdint>
 
-namespace berth::sim {
+namespace stowplan::sim {
 
 std::int64_t CountAllocations();  // since the program began
 std::int64_t BytesInUse();        // as the allocator rounds them
 
-}  // namespace berth::sim
+}  // namespace stowplan::sim

@@ -7,7 +7,7 @@
 #include "bench/speed/simgrid_peer.h"
 #include "tests/sim/world.h"
 
-namespace berth::bench {
+namespace stowplan::bench {
 namespace {
 
 using sim::kMB;
@@ -64,7 +64,7 @@ void AddOps(SharedMachine& m, Dice& dice, int ops, int devices) {
   }
 }
 
-// 40 graphs, on stars of one latency and on machines without latency. Berth's rates are whole millibytes a second and its ends
+// 40 graphs, on stars of one latency and on machines without latency. Stowplan's rates are whole millibytes a second and its ends
 // whole picoseconds; SimGrid's times are doubles.
 TEST(SimGrid, EveryOpEndsAtTheSameTime) {
   int transfers = 0;
@@ -88,10 +88,10 @@ TEST(SimGrid, EveryOpEndsAtTheSameTime) {
   EXPECT_GT(transfers, 500);
 }
 
-// Two flows of 1 MB over one link of 10 GB/s, behind routes of 10 and 25 us. The first moves 150 kB alone. Then berth gives
+// Two flows of 1 MB over one link of 10 GB/s, behind routes of 10 and 25 us. The first moves 150 kB alone. Then stowplan gives
 // 5 GB/s to each: the first has 850 kB left, until 25 + 170; the other has 150 kB then, until 195 + 15. SimGrid gives parts of
 // 1/10 and 1/25, 5 to 2: the first needs 850 kB / (50/7 GB/s) = 119 more; the other, with 660 kB left, 66 more.
-TEST(SimGrid, SharesByLatencyWhereBerthDoesNot) {
+TEST(SimGrid, SharesByLatencyWhereStowplanDoesNot) {
   SharedMachine m;
   for (int i = 0; i < 3; ++i) m.Gpu();
   const auto plx = m.AddSwitch();
@@ -110,4 +110,4 @@ TEST(SimGrid, SharesByLatencyWhereBerthDoesNot) {
 }
 
 }  // namespace
-}  // namespace berth::bench
+}  // namespace stowplan::bench

@@ -4,7 +4,7 @@
 #include "profiler/cuda/probe_table.h"
 #include "tests/profiler/cuda/two_gpus/runtime.h"
 
-namespace berth::profiler::cuda {
+namespace stowplan::profiler::cuda {
 namespace {
 
 constexpr Timing kThrice = {1, 3, 3, 0};
@@ -85,4 +85,4 @@ TEST_F(PeerCopies, NeedTwoGpus) {
 }
 
 }  // namespace
-}  // namespace berth::profiler::cuda
+}  // namespace stowplan::profiler::cuda

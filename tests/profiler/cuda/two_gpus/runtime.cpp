@@ -7,16 +7,16 @@
 
 #include <cuda_runtime_api.h>
 
-namespace berth::profiler::cuda {
+namespace stowplan::profiler::cuda {
 
 MadeUpGpus& Gpus() {
   static MadeUpGpus gpus;
   return gpus;
 }
 
-}  // namespace berth::profiler::cuda
+}  // namespace stowplan::profiler::cuda
 
-using berth::profiler::cuda::Gpus;
+using stowplan::profiler::cuda::Gpus;
 
 struct CUstream_st {
   int device;

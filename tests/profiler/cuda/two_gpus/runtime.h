@@ -2,7 +2,7 @@
 // What CUDA refuses they refuse: events and kernels on streams of another device, times between events of two devices.
 #pragma once
 
-namespace berth::profiler::cuda {
+namespace stowplan::profiler::cuda {
 
 struct MadeUpGpus {
   int devices = 2;
@@ -16,4 +16,4 @@ struct MadeUpGpus {
 };
 MadeUpGpus& Gpus();
 
-}  // namespace berth::profiler::cuda
+}  // namespace stowplan::profiler::cuda

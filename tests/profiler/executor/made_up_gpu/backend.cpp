@@ -1,4 +1,4 @@
-// A CUDA plug-in without CUDA: what berth-profile does with a GPU is tested where there is none. Environment:
+// A CUDA plug-in without CUDA: what stowplan-profile does with a GPU is tested where there is none. Environment:
 // MADE_UP_ROWS (of each probe; 3), MADE_UP_FAILURE (the row that fails), MADE_UP_NAME (of the GPU).
 #include "profiler/backend.h"
 
@@ -8,13 +8,13 @@
 #include <string>
 #include <thread>
 
-#include "berth_interface.h"
 #include "profiler/executor/graph_ops.h"
 #include "profiler/probe_rows.h"
 #include "sim/error.h"
 #include "sim/plugin_interface.h"
+#include "stowplan_interface.h"
 
-namespace berth::profiler {
+namespace stowplan::profiler {
 namespace {
 
 std::string Setting(const char* name, const char* otherwise) {
@@ -53,13 +53,13 @@ class MadeUpGpu : public Backend {
 };
 
 }  // namespace
-}  // namespace berth::profiler
+}  // namespace stowplan::profiler
 
-BERTH_EXPORT_INTERFACE(BERTH_INTERFACE);
+STOWPLAN_EXPORT_INTERFACE(STOWPLAN_INTERFACE);
 
-extern "C" __attribute__((visibility("default"))) std::unique_ptr<berth::profiler::Backend>
-berth_profiler_backend();
+extern "C" __attribute__((visibility("default"))) std::unique_ptr<stowplan::profiler::Backend>
+stowplan_profiler_backend();
 
-std::unique_ptr<berth::profiler::Backend> berth_profiler_backend() {
-  return std::make_unique<berth::profiler::MadeUpGpu>();
+std::unique_ptr<stowplan::profiler::Backend> stowplan_profiler_backend() {
+  return std::make_unique<stowplan::profiler::MadeUpGpu>();
 }

@@ -1,1 +1,1 @@
-// Nothing: where `berth-profile record` looks for the library that records; the recorded commands do its part.
+// Nothing: where `stowplan-profile record` looks for the library that records; the recorded commands do its part.

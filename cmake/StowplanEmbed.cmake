@@ -1,6 +1,6 @@
-# berth_embed(target function file…): compiles text files into a target. Declares in generated/<function>.h
+# stowplan_embed(target function file…): compiles text files into a target. Declares in generated/<function>.h
 #   std::string_view <function>(std::string_view name);   // the file's text by its name without folder; empty if absent
-function(berth_embed target function)
+function(stowplan_embed target function)
   set(rows "")
   foreach(path ${ARGN})
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${path})

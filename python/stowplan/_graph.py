@@ -32,8 +32,8 @@ class Graph:
 
     @classmethod
     def load(cls, name_or_path: str) -> "Graph":
-        """A workload (`berth.workloads()`) with parameters, "nmt(layers=4)", or a file: berth.graph, ONNX and what else
-        `berth list importers` tells. What one should know of how a file was read is a warning."""
+        """A workload (`stowplan.workloads()`) with parameters, "nmt(layers=4)", or a file: stowplan.graph, ONNX and what else
+        `stowplan list importers` tells. What one should know of how a file was read is a warning."""
         core = _core.load_graph(str(name_or_path))
         for note in core.notes:
             warnings.warn(f"{name_or_path}: {note}", stacklevel=2)
@@ -41,9 +41,9 @@ class Graph:
 
     @classmethod
     def from_dict(cls, graph: Mapping[str, Any]) -> "Graph":
-        """What a berth.graph file holds (docs/formats.md); `format` and `version` may be left out."""
+        """What a stowplan.graph file holds (docs/formats.md); `format` and `version` may be left out."""
         name = str(graph.get("name", "graph"))
-        whole = {"format": "berth.graph", "version": 1, "name": name, **graph}
+        whole = {"format": "stowplan.graph", "version": 1, "name": name, **graph}
         return cls(_core.parse_graph(json.dumps(whole, default=_plain), name), name)
 
     @classmethod
@@ -133,16 +133,16 @@ class Graph:
         return np.frombuffer(self._core.edges(), dtype=np.int32).reshape(2, -1)
 
     def to_dict(self) -> Dict[str, Any]:
-        """What a berth.graph file holds."""
+        """What a stowplan.graph file holds."""
         whole: Dict[str, Any] = json.loads(self._core.json())
         return whole
 
     def save(self, path: str) -> None:
-        """Writes a berth.graph file; compressed where the path ends in .zst."""
+        """Writes a stowplan.graph file; compressed where the path ends in .zst."""
         self._core.save(str(path))
 
     def __len__(self) -> int:
         return len(self._core)
 
     def __repr__(self) -> str:
-        return f"<berth.Graph {self.name}: {len(self)} ops>"
+        return f"<stowplan.Graph {self.name}: {len(self)} ops>"

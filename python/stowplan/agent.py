@@ -1,6 +1,6 @@
-"""An agent of your own, run by berth as a program: `--agent 'external(command=python3 my_agent.py)'`.
+"""An agent of your own, run by stowplan as a program: `--agent 'external(command=python3 my_agent.py)'`.
 
-    from berth import Agent
+    from stowplan import Agent
 
     class Guess(Agent):
         def propose(self):
@@ -22,14 +22,14 @@ Placement = Union[Sequence[int], str]
 
 
 class Refusal(Exception):
-    """Raised by an agent that cannot take its task: berth says the text and ends with status 2."""
+    """Raised by an agent that cannot take its task: stowplan says the text and ends with status 2."""
 
 
 class Agent:
     """Derive from it, write `propose`, and `observe` where the agent learns from what it is told.
 
     While it runs:
-        task       what berth said of the problem, a dict
+        task       what stowplan said of the problem, a dict
         devices    that may be chosen: dicts with name, kind, class, capacity_bytes; a placement has their numbers
         units      to be placed: dicts with ops, types, cost_us (by device), persistent_bytes, output_bytes
         edges      between units: [from, to, bytes]
@@ -51,14 +51,14 @@ class Agent:
 
     def propose(self) -> Optional[Sequence[Placement]]:
         """Placements to be evaluated, a sample each: for each unit a device's number, or a string with a letter for each (`a`
-        the first device). Large batches cost less. None or [] ends the search; berth takes no more than `remaining`."""
+        the first device). Large batches cost less. None or [] ends the search; stowplan takes no more than `remaining`."""
         raise NotImplementedError
 
     def observe(self, placements: Sequence[Placement], results: list[dict[str, Any]]) -> None:
         """Told what came of each: dicts with runtime_us (as if memory were unlimited), peak_bytes (by device), oom (None: it fits)."""
 
     def run(self, source: Optional[TextIO] = None, sink: Optional[TextIO] = None) -> None:
-        """Speaks with berth until one of both has had enough."""
+        """Speaks with stowplan until one of both has had enough."""
         source, sink = source or sys.stdin, sink or sys.stdout
         kept, sys.stdout = sys.stdout, sys.stderr
         try:
@@ -66,7 +66,7 @@ class Agent:
             while self.remaining > 0 and (proposed := self.propose()) is not None and len(proposed) > 0:
                 self._say(sink, {"evaluate": proposed})
                 line = source.readline()
-                if not line:  # berth was told to stop
+                if not line:  # stowplan was told to stop
                     return
                 self._hear(proposed, json.loads(line))
             if self.remaining > 0:
@@ -77,8 +77,8 @@ class Agent:
             sys.stdout = kept
 
     def _start(self, task: dict[str, Any]) -> None:
-        if (task["format"], task["version"]) != ("berth.agent", self.VERSION):
-            raise Refusal(f"knows version {self.VERSION} of berth.agent, not {task['format']} {task['version']}")
+        if (task["format"], task["version"]) != ("stowplan.agent", self.VERSION):
+            raise Refusal(f"knows version {self.VERSION} of stowplan.agent, not {task['format']} {task['version']}")
         self.task, self.devices, self.units, self.edges = task, task["devices"], task["units"], task["edges"]
         self.random, self.remaining = random.Random(task["seed"]), task["budget"]
         self.best, self.best_us = None, None

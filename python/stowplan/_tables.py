@@ -1,4 +1,4 @@
-"""What there is to choose from: the tables behind `berth list`."""
+"""What there is to choose from: the tables behind `stowplan list`."""
 
 from dataclasses import dataclass
 from typing import List

@@ -1,4 +1,4 @@
-"""What PyTorch's ops and types are called in a berth.graph."""
+"""What PyTorch's ops and types are called in a stowplan.graph."""
 
 from ._core import aten_types
 

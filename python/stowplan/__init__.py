@@ -1,11 +1,11 @@
-"""Where should the operations of a neural network run? The simulator, agents and bounds of berth, for Python.
+"""Where should the operations of a neural network run? The simulator, agents and bounds of stowplan, for Python.
 
-    problem = berth.Problem("nmt(layers=4)", "k40(gpus=2)", devices="gpu")
+    problem = stowplan.Problem("nmt(layers=4)", "k40(gpus=2)", devices="gpu")
     problem.evaluate(placements).runtime_us     # [n], all cores
     problem.search(agent="local_search", samples=2000).runtime_us
 
 Times are microseconds, memory is bytes. What is given wrongly is an InputError (a ValueError), what cannot be done a RunError (a
-RuntimeError), both with the sentences of the command line. `berth.gym` has Gymnasium environments.
+RuntimeError), both with the sentences of the command line. `stowplan.gym` has Gymnasium environments.
 """
 
 from pathlib import Path as _Path
@@ -22,4 +22,4 @@ __all__ = ["Agent", "Batch", "Bounds", "Explanation", "Graph", "InputError", "Pr
 
 # The learning agents stand beside the module where it is installed, in the build folder where it is built.
 _folder = _Path(_core.__file__).resolve().parent
-_core.set_plugin_folder(str(_folder if (_folder / "libberth_rl.so").exists() else _folder.parent.parent / "agents" / "rl"))
+_core.set_plugin_folder(str(_folder if (_folder / "libstowplan_rl.so").exists() else _folder.parent.parent / "agents" / "rl"))

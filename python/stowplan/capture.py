@@ -1,6 +1,6 @@
 """A graph of a PyTorch model: its inference or its training step, without weights (needs the package `torch`).
 
-    python -m berth.capture model.py:fn [--train] [--out graph.json]
+    python -m stowplan.capture model.py:fn [--train] [--out graph.json]
 
 `fn()` gives the model and its arguments: `(model, args)`, `(model, args, kwargs)` or a torch.export.ExportedProgram. It is called with
 "meta" as the default device, so that weights and inputs are shapes alone; what stands elsewhere is moved there. The model then runs once, with
@@ -28,7 +28,7 @@ from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Seque
 try:
     import torch  # type: ignore[import-not-found, unused-ignore]
 except ImportError as missing:
-    _NEEDED = "berth.capture needs PyTorch: pip install torch (2.6 or later)."
+    _NEEDED = "stowplan.capture needs PyTorch: pip install torch (2.6 or later)."
     if __name__ == "__main__":
         print(_NEEDED, file=sys.stderr)
         sys.exit(2)
@@ -549,13 +549,13 @@ def load(place: str) -> Tuple[Any, Sequence[Any], Mapping[str, Any]]:
 
 
 def main(arguments: Optional[Sequence[str]] = None) -> int:
-    parser = argparse.ArgumentParser(prog="python -m berth.capture", description="A berth.graph of a PyTorch model, without weights.")
+    parser = argparse.ArgumentParser(prog="python -m stowplan.capture", description="A stowplan.graph of a PyTorch model, without weights.")
     parser.add_argument("model", metavar="FILE.py:FUNCTION", help="gives (model, args) or (model, args, kwargs)")
     parser.add_argument("--train", action="store_true", help="forward, backward and update; else inference")
     parser.add_argument("--optimizer", choices=list(OPTIMIZERS), default="adam")
     parser.add_argument("--dtype", choices=["f32", "f16", "bf16"], default="f32", help="of weights that do not say theirs")
     parser.add_argument("--attention", choices=["fused", "math"], default="fused")
-    parser.add_argument("--out", metavar="PATH", default="graph.json", help="a berth.graph; compressed where it ends in .zst (default %(default)s)")
+    parser.add_argument("--out", metavar="PATH", default="graph.json", help="a stowplan.graph; compressed where it ends in .zst (default %(default)s)")
     asked = parser.parse_args(arguments)
     before = torch.get_default_dtype()
     try:
@@ -565,7 +565,7 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
                      name=asked.model.rpartition(":")[2])
         made.save(asked.out)
     except (InputError, RunError) as error:
-        print(f"berth.capture: {error}", file=sys.stderr)
+        print(f"stowplan.capture: {error}", file=sys.stderr)
         return 2
     finally:
         torch.set_default_dtype(before)

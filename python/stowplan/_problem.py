@@ -67,8 +67,8 @@ class Search:
 class Explanation:
     """What bounds a placement, and what would help."""
 
-    text: str  #: as `berth explain` prints it, for 80 columns
-    facts: Dict[str, Any]  #: what a berth.explanation file holds (docs/schema/explanation.json)
+    text: str  #: as `stowplan explain` prints it, for 80 columns
+    facts: Dict[str, Any]  #: what a stowplan.explanation file holds (docs/schema/explanation.json)
 
     def __str__(self) -> str:
         return self.text
@@ -115,7 +115,7 @@ class Problem:
     evaluations take turns, each on all cores.
 
     graph         a Graph, a workload or a file
-    cluster       a cluster (`berth.clusters()`), a file, or what a berth.cluster file holds
+    cluster       a cluster (`stowplan.clusters()`), a file, or what a stowplan.cluster file holds
     devices       names, kinds or classes that placements may use: "gpu", "gpu0,gpu1"; empty = all
     grouper       what is placed as one: "colocation" (ops that must share a device), "neighbour(groups=128)", …
     cost_model    what prices ops without a measured time, a spec or a parameter file; empty = the default chain
@@ -129,7 +129,7 @@ class Problem:
         self.graph = graph if isinstance(graph, Graph) else Graph.load(graph)
         text = ""
         if not isinstance(cluster, str):
-            text = json.dumps({"format": "berth.cluster", "version": 1, **cluster})
+            text = json.dumps({"format": "stowplan.cluster", "version": 1, **cluster})
             cluster = str(cluster.get("name", "cluster"))
         self._core = _core.Problem(self.graph._core, self.graph._source, cluster, text, cost_model, rules, interconnect,
                                    list(memory), list(sheets), grouper, devices)
@@ -162,7 +162,7 @@ class Problem:
         if isinstance(placement, str):
             out = self._core.simulate_named(placement)
         elif isinstance(placement, Mapping):
-            text = json.dumps({"format": "berth.placement", "version": 1, "placement": dict(placement)})
+            text = json.dumps({"format": "stowplan.placement", "version": 1, "placement": dict(placement)})
             out = self._core.simulate_text(text, "placement")
         else:
             out = self._core.simulate_units(self._integers(placement, 1))
@@ -183,7 +183,7 @@ class Problem:
 
     def search(self, agent: str = "local_search", samples: int = 1000, seed: int = 1, threads: int = 0, init: str = "",
                learn: bool = True) -> Search:
-        """Lets an agent (`berth.agents()`), with parameters in parentheses, evaluate up to `samples` placements. Same seed, same
+        """Lets an agent (`stowplan.agents()`), with parameters in parentheses, evaluate up to `samples` placements. Same seed, same
         result, whatever the number of threads. `init`: weights a learner starts from; `learn=False`: it changes none. Ctrl-C ends
         it at the next sample, and what was found is lost."""
         out = self._core.search(agent, samples, seed, threads, init, learn)
@@ -207,7 +207,7 @@ class Problem:
         _core.write_file(str(path), self._core.explain(self._placement_text(placement), faster, "page"))
 
     def export(self, placement: Placement, to: str) -> str:
-        """The placement as another program takes it (`berth list exporters`): `json.loads(problem.export(found.placement, "device-map"))`
+        """The placement as another program takes it (`stowplan list exporters`): `json.loads(problem.export(found.placement, "device-map"))`
         is for accelerate. What one should know of it is a warning."""
         text, notes = self._core.export(self._placement_text(placement), to, self.graph.name)
         for note in notes:
@@ -219,18 +219,18 @@ class Problem:
         return np.frombuffer(self._core.units_of(name), np.int32)
 
     def save_placement(self, path: str, placement: Any) -> None:
-        """Writes a berth.placement file of a device by unit."""
+        """Writes a stowplan.placement file of a device by unit."""
         _core.write_file(str(path), self._core.placement_text(self._integers(placement, 1)))
 
     def cluster_text(self) -> str:
-        """The cluster as a berth.cluster file, every value in force written out."""
+        """The cluster as a stowplan.cluster file, every value in force written out."""
         return self._core.cluster_text()
 
     def _placement_text(self, placement: Placement) -> str:
         if isinstance(placement, str):
             return self._core.named_text(placement)
         if isinstance(placement, Mapping):
-            return json.dumps({"format": "berth.placement", "version": 1, "placement": dict(placement)})
+            return json.dumps({"format": "stowplan.placement", "version": 1, "placement": dict(placement)})
         return self._core.placement_text(self._integers(placement, 1))
 
     def _integers(self, placements: Any, dimensions: int) -> np.ndarray:
@@ -246,7 +246,7 @@ class Problem:
         return flat
 
     def __repr__(self) -> str:
-        return f"<berth.Problem {self.graph.name} on {self.cluster_name}: {self.units} units, {len(self.devices)} devices>"
+        return f"<stowplan.Problem {self.graph.name} on {self.cluster_name}: {self.units} units, {len(self.devices)} devices>"
 
 
 def train(agent: str, problems: Sequence[Problem], samples: int, path: str, *, seed: int = 1, threads: int = 0, init: str = "") -> Training:

@@ -1,14 +1,14 @@
-# `cmake --install`, the package that find_package(berth) finds, and `cpack -G DEB`.
+# `cmake --install`, the package that find_package(stowplan) finds, and `cpack -G DEB`.
 #
-#   bin/berth, bin/berth-profile
-#   lib/berth/                     the plug-ins, where the programs look for them: ../lib/berth
-#   lib/libberth_*.a, include/berth/, lib/cmake/berth/      for programs of one's own (component development)
-#   share/doc/berth/               licences, changes, the pages of docs/
+#   bin/stowplan, bin/stowplan-profile
+#   lib/stowplan/                     the plug-ins, where the programs look for them: ../lib/stowplan
+#   lib/libstowplan_*.a, include/stowplan/, lib/cmake/stowplan/      for programs of one's own (component development)
+#   share/doc/stowplan/               licences, changes, the pages of docs/
 #
 # Nothing in it names the place where it was built or installed, so the tree can be moved.
 include(CMakePackageConfigHelpers)
-set(plugins lib/berth)  # not CMAKE_INSTALL_LIBDIR: the way from the program to its plug-ins is fixed
-set(package ${CMAKE_INSTALL_LIBDIR}/cmake/berth)
+set(plugins lib/stowplan)  # not CMAKE_INSTALL_LIBDIR: the way from the program to its plug-ins is fixed
+set(package ${CMAKE_INSTALL_LIBDIR}/cmake/stowplan)
 
 # The contracts. What they include comes along, and no other header.
 set(contracts
@@ -18,8 +18,8 @@ set(contracts
   agents/agent.h agents/bounds.h agents/plugin.h agents/groupers/groupers.h)
 set(libraries sim formats profiler cost_models scenarios agents)
 
-# berth_with_includes(out header…): the headers and all headers of berth that they include.
-function(berth_with_includes out)
+# stowplan_with_includes(out header…): the headers and all headers of stowplan that they include.
+function(stowplan_with_includes out)
   set(found ${ARGN})
   set(open ${ARGN})
   while(open)
@@ -36,28 +36,28 @@ function(berth_with_includes out)
   endwhile()
   set(${out} ${found} PARENT_SCOPE)
 endfunction()
-berth_with_includes(headers ${contracts})
+stowplan_with_includes(headers ${contracts})
 
-install(TARGETS berth_program berth_profile RUNTIME COMPONENT program)
-foreach(plugin berth_cpu_plugin berth_rl berth_mpi berth_cuda berth_injection)
+install(TARGETS stowplan_program stowplan_profile RUNTIME COMPONENT program)
+foreach(plugin stowplan_cpu_plugin stowplan_rl stowplan_mpi stowplan_cuda stowplan_injection)
   if(TARGET ${plugin})
     install(TARGETS ${plugin} LIBRARY DESTINATION ${plugins} COMPONENT program)
   endif()
 endforeach()
 
 foreach(library ${libraries})
-  set_target_properties(berth_${library} PROPERTIES EXPORT_NAME ${library})
-  install(TARGETS berth_${library} EXPORT berth ARCHIVE COMPONENT development)
+  set_target_properties(stowplan_${library} PROPERTIES EXPORT_NAME ${library})
+  install(TARGETS stowplan_${library} EXPORT stowplan ARCHIVE COMPONENT development)
 endforeach()
-target_compile_definitions(berth_agents INTERFACE "$<INSTALL_INTERFACE:BERTH_PLUGIN_FOLDER=\"$<INSTALL_PREFIX>/${plugins}\">")
+target_compile_definitions(stowplan_agents INTERFACE "$<INSTALL_INTERFACE:STOWPLAN_PLUGIN_FOLDER=\"$<INSTALL_PREFIX>/${plugins}\">")
 foreach(header ${headers})
   cmake_path(GET header PARENT_PATH folder)
-  install(FILES ${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/berth/${folder} COMPONENT development)
+  install(FILES ${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/stowplan/${folder} COMPONENT development)
 endforeach()
-configure_package_config_file(cmake/berthConfig.cmake.in ${CMAKE_BINARY_DIR}/berthConfig.cmake INSTALL_DESTINATION ${package})
-write_basic_package_version_file(${CMAKE_BINARY_DIR}/berthConfigVersion.cmake COMPATIBILITY SameMinorVersion)
-install(EXPORT berth NAMESPACE berth:: FILE berthTargets.cmake DESTINATION ${package} COMPONENT development)
-install(FILES ${CMAKE_BINARY_DIR}/berthConfig.cmake ${CMAKE_BINARY_DIR}/berthConfigVersion.cmake cmake/BerthThirdParty.cmake
+configure_package_config_file(cmake/stowplanConfig.cmake.in ${CMAKE_BINARY_DIR}/stowplanConfig.cmake INSTALL_DESTINATION ${package})
+write_basic_package_version_file(${CMAKE_BINARY_DIR}/stowplanConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(EXPORT stowplan NAMESPACE stowplan:: FILE stowplanTargets.cmake DESTINATION ${package} COMPONENT development)
+install(FILES ${CMAKE_BINARY_DIR}/stowplanConfig.cmake ${CMAKE_BINARY_DIR}/stowplanConfigVersion.cmake cmake/StowplanThirdParty.cmake
         DESTINATION ${package} COMPONENT development)
 
 install(FILES LICENSE NOTICE THIRD_PARTY_NOTICES.md CITATION.cff CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT program)
@@ -68,17 +68,17 @@ foreach(licence ${licences})
   install(FILES ${licence} DESTINATION ${CMAKE_INSTALL_DOCDIR}/${folder} COMPONENT program)
 endforeach()
 
-# ---- Debian packages: berth and berth-dev -------------------------------------------------------------------------------
+# ---- Debian packages: stowplan and stowplan-dev -------------------------------------------------------------------------------
 set(CPACK_GENERATOR DEB)
-set(CPACK_PACKAGE_VENDOR "The berth authors")
-set(CPACK_PACKAGE_CONTACT "The berth authors <maintainers@berth.invalid>")
+set(CPACK_PACKAGE_VENDOR "The stowplan authors")
+set(CPACK_PACKAGE_CONTACT "The stowplan authors <maintainers@stowplan.invalid>")
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_STRIP_FILES ON)
 set(CPACK_COMPONENTS_ALL program development)
 set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION science)
-set(CPACK_DEBIAN_PROGRAM_PACKAGE_NAME berth)
+set(CPACK_DEBIAN_PROGRAM_PACKAGE_NAME stowplan)
 set(CPACK_DEBIAN_PROGRAM_DESCRIPTION
 "An event-driven simulator of heterogeneous machines, the published reinforcement-learning agents for device placement,
 classical searches, and the tables of their papers.")
@@ -86,15 +86,15 @@ set(CPACK_DEBIAN_PROGRAM_PACKAGE_SHLIBDEPS ON)
 # Opened at run time, so that no tool sees them: the solver of m_sct, and the BLAS without which learners are 4 to 15 times slower.
 set(CPACK_DEBIAN_PROGRAM_PACKAGE_DEPENDS "coinor-libclp1, libopenblas0-openmp")
 set(CPACK_DEBIAN_PROGRAM_PACKAGE_RECOMMENDS openmpi-bin)
-set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME berth-dev)
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME stowplan-dev)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_DEVELOPMENT_DESCRIPTION
 "For programs of one's own on the simulator and the agents: static libraries, headers and CMake's package.")
-set(development_depends "berth (= ${PROJECT_VERSION})" libfmt-dev libyaml-cpp-dev libzstd-dev zlib1g-dev libscotch-dev libmetis-dev)
-if(BERTH_WITH_TBB)
+set(development_depends "stowplan (= ${PROJECT_VERSION})" libfmt-dev libyaml-cpp-dev libzstd-dev zlib1g-dev libscotch-dev libmetis-dev)
+if(STOWPLAN_WITH_TBB)
   list(APPEND development_depends libtbb-dev)
 endif()
-if(BERTH_WITH_ONNX)
+if(STOWPLAN_WITH_ONNX)
   list(APPEND development_depends libonnx-dev libprotobuf-dev)
 endif()
 list(JOIN development_depends ", " CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS)
