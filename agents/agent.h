@@ -13,7 +13,7 @@
 
 #include "agents/evaluator.h"
 #include "agents/task.h"
-#include "sim/spec.h"
+#include "sim/base/spec.h"
 
 namespace stowplan::agents {
 

@@ -8,10 +8,10 @@
 #include <utility>
 
 #include "agents/placements.h"
-#include "agents/random.h"
+#include "agents/random_numbers.h"
 #include "agents/shared_evaluation.h"
-#include "sim/error.h"
-#include "sim/fnv.h"
+#include "sim/base/error.h"
+#include "sim/base/fnv.h"
 
 namespace stowplan::agents {
 namespace {

@@ -9,7 +9,7 @@
 #include <optional>
 #include <string>
 
-#include "agents/evaluator.h"
+#include "agents/evaluation.h"
 #include "agents/task.h"
 
 namespace stowplan::agents {

@@ -10,7 +10,7 @@
 #include "agents/evaluation_log.h"
 #include "agents/placements.h"
 #include "agents/shared_evaluation.h"
-#include "sim/error.h"
+#include "sim/base/error.h"
 
 namespace stowplan::agents {
 namespace {

@@ -11,21 +11,12 @@
 #include <string>
 #include <vector>
 
+#include "agents/evaluation.h"
 #include "agents/ranks.h"
 #include "agents/task.h"
 #include "sim/simulator.h"
 
 namespace stowplan::agents {
-
-// What an agent is told about one placement.
-struct Evaluation {
-  sim::Picos runtime = 0;  // without memory limit
-  bool feasible = true;
-  bool stopped = false;          // given up: the runtime is beyond the cutoff, the rest is not known
-  std::vector<sim::Bytes> peak;  // by device
-  std::optional<sim::OutOfMemory> oom;
-  std::vector<sim::Picos> start;  // by op; only if asked for
-};
 
 // Modelled cost of a sample on the machine that is simulated (docs/protocol.md#clocks): a set-up, counted
 // apart, and so many steps, none longer than the cutoff. A placement that does not fit costs its set-up

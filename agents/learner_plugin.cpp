@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "agents/plugin.h"
-#include "sim/error.h"
+#include "sim/base/error.h"
 
 namespace stowplan::agents {
 namespace {

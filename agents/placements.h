@@ -1,7 +1,7 @@
 // Placements that several agents know.
 #pragma once
 
-#include "agents/random.h"
+#include "agents/random_numbers.h"
 #include "agents/task.h"
 
 namespace stowplan::agents {

@@ -1,7 +1,7 @@
 // Parts of stowplan that stand in modules of their own because what they link costs too much at start-up, or is not on every
 // machine. A module is opened when it is first used and stays open.
 //
-// Every module also carries the text of sim/plugin_interface.h.
+// Every module also carries the text of sim/base/plugin_interface.h.
 #pragma once
 
 #include <string>

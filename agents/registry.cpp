@@ -1,8 +1,8 @@
 // The table of agents. Learners are listed here without opening the plug-in that makes them.
 #include "agents/agents.h"
 #include "agents/learner_plugin.h"
-#include "sim/error.h"
-#include "sim/nearest_name.h"
+#include "sim/base/error.h"
+#include "sim/base/nearest_name.h"
 
 namespace stowplan::agents {
 

@@ -8,7 +8,7 @@
 #include <iterator>
 #include <type_traits>
 
-#include "sim/error.h"
+#include "sim/base/error.h"
 
 namespace stowplan::agents {
 namespace {

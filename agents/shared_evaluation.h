@@ -6,7 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "agents/evaluator.h"
+#include "agents/evaluation.h"
+#include "agents/ranks.h"
 
 namespace stowplan::agents {
 

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "sim/base/spec.h"
 #include "sim/simulator.h"
-#include "sim/spec.h"
 
 namespace stowplan::agents {
 

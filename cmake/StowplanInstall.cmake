@@ -12,10 +12,10 @@ set(package ${CMAKE_INSTALL_LIBDIR}/cmake/stowplan)
 
 # The contracts. What they include comes along, and no other header.
 set(contracts
-  sim/simulator.h sim/explain.h sim/hardware.h sim/spec.h sim/error.h sim/formats/formats.h
-  scenarios/scenarios.h scenarios/graph_builder.h
-  cost_models/cost_models.h cost_models/parameters.h cost_models/calibration/calibration.h profiler/recording.h
-  agents/agent.h agents/bounds.h agents/plugin.h agents/groupers/groupers.h)
+  sim/simulator.h sim/analysis/explain.h sim/hardware.h sim/base/spec.h sim/base/error.h sim/formats/formats.h
+  scenarios/scenarios.h scenarios/builder/graph_builder.h
+  cost_models/cost_models.h cost_models/parameters/parameters.h cost_models/calibration/calibration.h profiler/traces/recording.h
+  agents/agent.h agents/bounds/bounds.h agents/plugin.h agents/groupers/groupers.h)
 set(libraries sim formats profiler cost_models scenarios agents)
 
 # stowplan_with_includes(out header…): the headers and all headers of stowplan that they include.
@@ -62,7 +62,7 @@ install(FILES ${CMAKE_BINARY_DIR}/stowplanConfig.cmake ${CMAKE_BINARY_DIR}/stowp
 
 install(FILES LICENSE NOTICE THIRD_PARTY_NOTICES.md CITATION.cff CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT program)
 install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT program)
-file(GLOB licences RELATIVE ${CMAKE_SOURCE_DIR} CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/bench/data/vendor/*.LICENSE)
+file(GLOB licences RELATIVE ${CMAKE_SOURCE_DIR} CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/output/data/vendor/*.LICENSE)
 foreach(licence ${licences})
   cmake_path(GET licence PARENT_PATH folder)
   install(FILES ${licence} DESTINATION ${CMAKE_INSTALL_DOCDIR}/${folder} COMPONENT program)

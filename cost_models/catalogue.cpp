@@ -11,8 +11,8 @@
 
 #include "cost_models/cost_models.h"
 #include "cost_models/embedded_data.h"
-#include "sim/error.h"
-#include "sim/formats/yaml_reader.h"
+#include "sim/base/error.h"
+#include "sim/formats/document/yaml_reader.h"
 
 namespace stowplan::cost_models {
 namespace {

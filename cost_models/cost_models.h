@@ -10,9 +10,9 @@
 #include <string_view>
 #include <vector>
 
+#include "sim/base/spec.h"
 #include "sim/cost_model.h"
 #include "sim/hardware.h"
-#include "sim/spec.h"
 
 namespace stowplan::cost_models {
 

@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "cost_models/cost_models.h"
-#include "cost_models/models.h"
-#include "sim/error.h"
-#include "sim/nearest_name.h"
+#include "cost_models/models/models.h"
+#include "sim/base/error.h"
+#include "sim/base/nearest_name.h"
 
 namespace stowplan::cost_models {
 namespace {

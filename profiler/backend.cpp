@@ -8,8 +8,8 @@
 #include <dlfcn.h>
 
 #include "profiler/host_machine.h"
-#include "sim/error.h"
-#include "sim/plugin_interface.h"
+#include "sim/base/error.h"
+#include "sim/base/plugin_interface.h"
 #include "stowplan_interface.h"
 
 namespace stowplan::profiler {

@@ -8,9 +8,9 @@
 
 #include "profiler/backend.h"
 #include "profiler/host_machine.h"
-#include "sim/error.h"
+#include "sim/base/error.h"
+#include "sim/formats/document/units_text.h"
 #include "sim/formats/formats.h"
-#include "sim/formats/units_text.h"
 
 namespace stowplan::profiler {
 namespace {

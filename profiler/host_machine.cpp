@@ -10,7 +10,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "sim/processor.h"
+#include "sim/base/processor.h"
 
 namespace stowplan::profiler {
 namespace {

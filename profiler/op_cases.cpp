@@ -1,6 +1,9 @@
 #include "profiler/op_cases.h"
 
 #include <array>
+#include <map>
+
+#include "sim/base/error.h"
 
 namespace stowplan::profiler {
 namespace {
@@ -260,6 +263,26 @@ std::vector<OpCase> OptimizerCases() {
     cases.push_back(Case("adam", "f32", {{"elements", count}}, 0, 7 * elements, "update"));
   }
   return cases;
+}
+
+std::int64_t OpCase::dim(std::string_view name) const {
+  for (const auto& [key, value] : shape) {
+    if (key == name) return value;
+  }
+  CheckFailed(__FILE__, __LINE__, op + " has no dimension " + std::string(name));
+}
+
+sim::Bytes BytesOf(std::string_view format) {
+  return format == "f16" || format == "bf16" ? 2 : 4;
+}
+
+std::vector<OpCase> Thinned(const std::vector<OpCase>& cases) {
+  std::map<std::string, int> seen;
+  std::vector<OpCase> kept;
+  for (const OpCase& one : cases) {
+    if (++seen[one.op + " " + one.phase + " " + one.format] <= 2) kept.push_back(one);
+  }
+  return kept;
 }
 
 }  // namespace stowplan::profiler

@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "sim/error.h"
+#include "sim/base/error.h"
 
 namespace stowplan::profiler {
 namespace {

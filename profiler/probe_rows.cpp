@@ -3,8 +3,8 @@
 #include <chrono>
 
 #include "profiler/statistics.h"
+#include "sim/formats/document/json_reader.h"
 #include "sim/formats/formats.h"
-#include "sim/formats/json_reader.h"
 
 namespace stowplan::profiler {
 

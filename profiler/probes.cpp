@@ -4,7 +4,7 @@
 #include <map>
 
 #include "profiler/op_cases.h"
-#include "sim/error.h"
+#include "sim/base/error.h"
 
 namespace stowplan::profiler {
 namespace {
@@ -126,26 +126,6 @@ const Probe* FindProbe(std::string_view name) {
     if (name == probe.name) return &probe;
   }
   return nullptr;
-}
-
-std::int64_t OpCase::dim(std::string_view name) const {
-  for (const auto& [key, value] : shape) {
-    if (key == name) return value;
-  }
-  CheckFailed(__FILE__, __LINE__, op + " has no dimension " + std::string(name));
-}
-
-sim::Bytes BytesOf(std::string_view format) {
-  return format == "f16" || format == "bf16" ? 2 : 4;
-}
-
-std::vector<OpCase> Thinned(const std::vector<OpCase>& cases) {
-  std::map<std::string, int> seen;
-  std::vector<OpCase> kept;
-  for (const OpCase& one : cases) {
-    if (++seen[one.op + " " + one.phase + " " + one.format] <= 2) kept.push_back(one);
-  }
-  return kept;
 }
 
 std::vector<sim::Bytes> CopySizes(bool quick) {

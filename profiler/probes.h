@@ -11,24 +11,10 @@
 #include <utility>
 #include <vector>
 
+#include "profiler/op_cases.h"
 #include "sim/op_graph.h"
 
 namespace stowplan::profiler {
-
-// One op at one size. Row of the recording: op, phase, format, shape, flops, bytes and the times.
-struct OpCase {
-  std::string op;      // "gemm", "conv2d", …: what profiler/pytorch calls it
-  std::string format;  // "f32", "tf32", "f16", "bf16"
-  std::vector<std::pair<std::string, std::int64_t>> shape;
-  double flops = 0;               // 2 x multiply-adds of contractions
-  sim::Bytes bytes = 0;           // inputs read and outputs written once
-  std::string phase = "forward";  // "data_gradient", "filter_gradient", "backward", "update"
-  std::string workload =
-      {};  // that has an op of this size, so that fits can leave it out whole; empty = of the grid
-
-  std::int64_t dim(std::string_view name) const;  // aborts if absent
-};
-sim::Bytes BytesOf(std::string_view format);  // of one element
 
 struct Probe {
   const char* name;
@@ -50,9 +36,6 @@ inline constexpr char kOpsOfGraphMeaning[] =
     "executor runs in its place): hot and cold as of the other op probes. count: ops of the graph that it "
     "stands for; graph: "
     "the op behind sources for what it reads";
-
-// In a quick run the two smallest of every op and phase, so that each way is tried.
-std::vector<OpCase> Thinned(const std::vector<OpCase>& cases);
 
 // Sizes of copies [B]: powers of two from 4 B to 1 GiB; every 16th up to 4 MiB in a quick run.
 std::vector<sim::Bytes> CopySizes(bool quick);

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "sim/error.h"
+#include "sim/base/error.h"
 
 namespace stowplan::profiler {
 

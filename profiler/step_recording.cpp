@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "profiler/statistics.h"
-#include "sim/error.h"
+#include "sim/base/error.h"
 
 namespace stowplan::profiler {
 

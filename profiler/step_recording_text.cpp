@@ -6,10 +6,10 @@
 
 #include "profiler/statistics.h"
 #include "profiler/step_recording.h"
-#include "sim/error.h"
+#include "sim/base/error.h"
+#include "sim/formats/document/json_reader.h"
+#include "sim/formats/document/json_text.h"
 #include "sim/formats/formats.h"
-#include "sim/formats/json_reader.h"
-#include "sim/formats/json_text.h"
 
 namespace stowplan::profiler {
 namespace {

@@ -7,9 +7,9 @@
 
 #include <fmt/format.h>
 
-#include "agents/objective.h"
-#include "sim/error.h"
-#include "sim/parallel.h"
+#include "agents/search/objective.h"
+#include "sim/base/error.h"
+#include "sim/base/parallel.h"
 
 namespace stowplan::python {
 

@@ -20,7 +20,7 @@
 #include "python/prepared.h"
 #include "scenarios/importers/aten.h"
 #include "scenarios/scenarios.h"
-#include "sim/error.h"
+#include "sim/base/error.h"
 #include "sim/formats/formats.h"
 
 namespace stowplan::python {
@@ -303,7 +303,7 @@ std::shared_ptr<Prepared> MakePrepared(const Graph& graph, const std::string& gr
                                        const std::vector<std::string>& sheets, const std::string& grouper,
                                        const std::string& devices) {
   const py::gil_scoped_release unlocked;
-  bench::ProblemSource source;
+  problem::ProblemSource source;
   source.graph = graph_name;
   source.cluster = cluster;
   source.cluster_text = cluster_text;

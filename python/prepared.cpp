@@ -7,17 +7,17 @@
 
 #include <fmt/format.h>
 
-#include "agents/objective.h"
-#include "bench/explain/placement_page.h"
-#include "bench/explain/study.h"
-#include "bench/placement_source.h"
-#include "bench/provenance.h"
-#include "bench/training_set.h"
-#include "sim/error.h"
+#include "agents/search/objective.h"
+#include "problem/explain/placement_page.h"
+#include "problem/explain/study.h"
+#include "problem/placement_source.h"
+#include "problem/provenance.h"
+#include "problem/training_set.h"
+#include "sim/base/error.h"
+#include "sim/base/parallel.h"
+#include "sim/base/spec.h"
 #include "sim/formats/formats.h"
 #include "sim/formats/outputs.h"
-#include "sim/parallel.h"
-#include "sim/spec.h"
 
 namespace stowplan::python {
 namespace {
@@ -47,13 +47,14 @@ agents::Evaluation EvaluateUnits(const agents::Task& task, sim::Simulator& simul
   return ToEvaluation(simulator.Run(agents::Expand(task, units)));
 }
 
-Prepared::Prepared(const sim::OpGraph& graph, const bench::ProblemSource& source, const std::string& grouper,
-                   const std::string& devices)
+Prepared::Prepared(const sim::OpGraph& graph, const problem::ProblemSource& source,
+                   const std::string& grouper, const std::string& devices)
     : source_(source),
       grouper_(grouper),
       devices_(devices),
       loaded_(graph, source),
-      task_(agents::MakeTask(loaded_.problem(), grouper, bench::SelectDevices(loaded_.cluster(), devices))) {}
+      task_(
+          agents::MakeTask(loaded_.problem(), grouper, problem::SelectDevices(loaded_.cluster(), devices))) {}
 
 void Prepared::CheckDevices(std::span<const std::int32_t> placements) const {
   const auto wrong = std::find_if(placements.begin(), placements.end(), [this](std::int32_t device) {
@@ -122,7 +123,7 @@ sim::Placement Prepared::FromText(const std::string& json, const std::string& so
 }
 
 sim::Placement Prepared::FromName(const std::string& name_or_path) const {
-  return bench::LoadPlacement(name_or_path, task_);
+  return problem::LoadPlacement(name_or_path, task_);
 }
 
 agents::UnitPlacement Prepared::ToUnits(const sim::Placement& placement) const {
@@ -199,26 +200,26 @@ std::string Prepared::Explain(const sim::Placement& placement, double faster, Fo
     throw InputError(fmt::format("faster: {}, wanted above 1 and at most 1,000,000.", faster));
   const Run run = Simulate(placement);
   // The placement may stand on devices that the task may not use.
-  const bench::Study study =
-      bench::MakeStudy(problem(), run.placement, run.outcome, agents::ComputeLowerBound(problem()),
-                       bench::AllWhatIfs(loaded_.cluster(), faster));
+  const problem::Study study =
+      problem::MakeStudy(problem(), run.placement, run.outcome, agents::ComputeLowerBound(problem()),
+                         problem::AllWhatIfs(loaded_.cluster(), faster));
   switch (form) {
     case Form::kText:
-      return bench::PrintStudy(study);
+      return problem::PrintStudy(study);
     case Form::kJson:
-      return bench::StudyJson(study);
+      return problem::StudyJson(study);
     case Form::kPage:
-      return bench::PlacementPage(study, {}, bench::ProvenanceFacts());
+      return problem::PlacementPage(study, {}, problem::ProvenanceFacts());
   }
   return {};
 }
 
-std::unique_ptr<bench::LoadedProblem> Prepared::Load() const {
-  return std::make_unique<bench::LoadedProblem>(problem().graph(), source_);
+std::unique_ptr<problem::LoadedProblem> Prepared::Load() const {
+  return std::make_unique<problem::LoadedProblem>(problem().graph(), source_);
 }
 
-agents::Task Prepared::MakeTask(const bench::LoadedProblem& loaded) const {
-  return agents::MakeTask(loaded.problem(), grouper_, bench::SelectDevices(loaded.cluster(), devices_));
+agents::Task Prepared::MakeTask(const problem::LoadedProblem& loaded) const {
+  return agents::MakeTask(loaded.problem(), grouper_, problem::SelectDevices(loaded.cluster(), devices_));
 }
 
 TrainingResult Train(const TrainingRequest& request, const std::function<bool()>& stop) {
@@ -235,14 +236,14 @@ TrainingResult Train(const TrainingRequest& request, const std::function<bool()>
     throw InputError(
         fmt::format("agent {}: learns nothing that could be applied to other graphs.", request.agent));
   formats::PrepareOutput(request.path);
-  bench::TrainingSet set;
+  problem::TrainingSet set;
   for (const auto& prepared : request.problems) {
     auto loaded = prepared->Load();
     agents::Task task = prepared->MakeTask(*loaded);
     set.Add(prepared->problem().graph().name, std::move(loaded), std::move(task));
   }
   std::atomic<bool> asked{false};
-  bench::TrainingSet::Limits limits;
+  problem::TrainingSet::Limits limits;
   limits.samples = request.samples;
   limits.threads = threads;
   limits.stop = &asked;
@@ -258,7 +259,7 @@ TrainingResult Train(const TrainingRequest& request, const std::function<bool()>
   TrainingResult result;
   result.agent = agent->name();
   result.samples = set.samples();
-  for (const bench::TrainingGraph& graph : set.graphs()) {
+  for (const problem::TrainingGraph& graph : set.graphs()) {
     TrainingResult::OfProblem one;
     one.samples = graph.evaluator->samples();
     if (graph.evaluator->has_best()) one.best = graph.evaluator->best_runtime();

@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "agents/agent.h"
-#include "agents/bounds.h"
+#include "agents/bounds/bounds.h"
 #include "agents/task.h"
-#include "bench/loaded_problem.h"
+#include "problem/loaded_problem.h"
 #include "sim/outcome.h"
 #include "sim/placement.h"
 
@@ -61,8 +61,8 @@ struct SearchResult {
 // Any thread may call; evaluations of one problem take turns. Bad input is an InputError with the sentence of the command line.
 class Prepared {
  public:
-  // `devices`: as bench::SelectDevices; empty = all.
-  Prepared(const sim::OpGraph& graph, const bench::ProblemSource& source, const std::string& grouper,
+  // `devices`: as problem::SelectDevices; empty = all.
+  Prepared(const sim::OpGraph& graph, const problem::ProblemSource& source, const std::string& grouper,
            const std::string& devices);
 
   const sim::Problem& problem() const { return loaded_.problem(); }
@@ -95,15 +95,15 @@ class Prepared {
   std::string Explain(const sim::Placement& placement, double faster, Form form) const;
 
   // The same problem once more, for a learner that is trained on several.
-  std::unique_ptr<bench::LoadedProblem> Load() const;
-  agents::Task MakeTask(const bench::LoadedProblem& loaded) const;
+  std::unique_ptr<problem::LoadedProblem> Load() const;
+  agents::Task MakeTask(const problem::LoadedProblem& loaded) const;
 
  private:
   void CheckDevices(std::span<const std::int32_t> placements) const;
 
-  bench::ProblemSource source_;
+  problem::ProblemSource source_;
   std::string grouper_, devices_;
-  bench::LoadedProblem loaded_;
+  problem::LoadedProblem loaded_;
   agents::Task task_;
   std::mutex mutex_;
   std::vector<std::unique_ptr<sim::Simulator>>

@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <utility>
 
-#include "scenarios/clusters.h"
+#include "scenarios/clusters/clusters.h"
 #include "scenarios/importers/device_map.h"
 #include "scenarios/importers/doppler.h"
 #include "scenarios/importers/msr.h"
@@ -11,11 +11,11 @@
 #include "scenarios/importers/trace.h"
 #include "scenarios/scenarios.h"
 #include "scenarios/workloads/workloads.h"
-#include "sim/error.h"
+#include "sim/base/error.h"
+#include "sim/base/nearest_name.h"
 #include "sim/formats/collectives.h"
+#include "sim/formats/document/source.h"
 #include "sim/formats/formats.h"
-#include "sim/formats/source.h"
-#include "sim/nearest_name.h"
 
 namespace stowplan::scenarios {
 namespace {

@@ -7,12 +7,12 @@
 #include <utility>
 #include <vector>
 
+#include "sim/base/spec.h"
 #include "sim/cluster.h"
 #include "sim/hardware.h"
 #include "sim/op_graph.h"
 #include "sim/placement.h"
 #include "sim/simulator.h"
-#include "sim/spec.h"
 
 namespace stowplan::scenarios {
 

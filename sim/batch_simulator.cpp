@@ -2,7 +2,7 @@
 // library alone).
 #include <utility>
 
-#include "sim/parallel.h"
+#include "sim/base/parallel.h"
 #include "sim/simulator.h"
 
 namespace stowplan::sim {

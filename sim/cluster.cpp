@@ -5,18 +5,15 @@
 #include <set>
 #include <utility>
 
-#include "sim/error.h"
-#include "sim/exact.h"
-#include "sim/horizon.h"
+#include "sim/base/error.h"
+#include "sim/base/exact.h"
 #include "sim/interconnect.h"
-#include "sim/route_search.h"
 
 namespace stowplan::sim {
 namespace {
 
 // A run has rows for every pair of devices and every link of its route.
 constexpr std::size_t kMaxDevices = 2048;
-constexpr std::size_t kMaxHops = std::size_t{1} << 22;
 
 void CheckDevice(const Device& device) {
   const std::string who = "device '" + device.name + "': ";
@@ -173,29 +170,10 @@ void Cluster::Finish() {
                        "'; give one");
     }
   }
-  hops_.clear();
-  hop_begin_.assign(1, 0);
-  RouteSearch search(*this);
-  for (DeviceIndex from = 0; from < size(); ++from) {
-    if (!links.empty()) search.From(from);
-    for (DeviceIndex to = 0; to < size(); ++to) {
-      if (from != to && !links.empty()) {
-        const auto by_hand = given.find({from, to});
-        const std::vector<Hop> route = by_hand != given.end() ? by_hand->second : search.To(to);
-        if (route.empty()) {
-          throw InputError("device '" + NodeName(to) + "' cannot be reached from '" + NodeName(from) +
-                           "'; connect them by links, switches or CPUs, or give a route");
-        }
-        hops_.insert(hops_.end(), route.begin(), route.end());
-        if (hops_.size() > kMaxHops) {
-          throw InputError("its routes between all pairs of devices have more than " +
-                           std::to_string(kMaxHops) +
-                           " links together; make it smaller or give it shorter routes");
-        }
-      }
-      hop_begin_.push_back(hops_.size());
-    }
-  }
+  FindRoutes([&](DeviceIndex from, DeviceIndex to) {
+    const auto by_hand = given.find({from, to});
+    return by_hand != given.end() ? &by_hand->second : nullptr;
+  });
 }
 
 Picos LoneTime(const Link& link, Bytes bytes) {

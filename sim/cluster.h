@@ -4,12 +4,13 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "sim/base/units.h"
 #include "sim/op_graph.h"
-#include "sim/units.h"
 
 namespace stowplan::sim {
 
@@ -106,6 +107,8 @@ class Cluster {
 
  private:
   void CheckAll() const;
+  // Fills hops_ and hop_begin_ (cluster_routes.cpp). `given`: of a pair of devices, its route by hand; nullptr = none.
+  void FindRoutes(const std::function<const std::vector<Hop>*(DeviceIndex from, DeviceIndex to)>& given);
   const std::string& NodeName(std::int32_t node) const;  // of a device or switch
 
   std::vector<Hop> hops_;               // of all routes

@@ -3,12 +3,10 @@
 #include <algorithm>
 #include <tuple>
 
-#include "sim/error.h"
+#include "sim/base/error.h"
 
 namespace stowplan::sim {
 namespace {
-
-using Compiled = Problem::Compiled;
 
 struct RawEdge {
   OpIndex producer;
@@ -186,7 +184,7 @@ void CompileMoves(Compiled& c) {
 
 }  // namespace
 
-Problem::Compiled::Compiled(const OpGraph& graph, const Cluster& cluster_in, const CostTable& costs)
+Compiled::Compiled(const OpGraph& graph, const Cluster& cluster_in, const CostTable& costs)
     : ops(graph.size()),
       devices(cluster_in.size()),
       rows(graph.ops.size() + 1),
@@ -209,7 +207,7 @@ Problem::Compiled::Compiled(const OpGraph& graph, const Cluster& cluster_in, con
   CompileMoves(*this);
 }
 
-Picos Problem::Compiled::TransferTime(const Route& route, Bytes bytes) const {
+Picos Compiled::TransferTime(const Route& route, Bytes bytes) const {
   if (route.narrowest == 0) return 0;
   if (!route.curved) return MulDivNearest(bytes, kPicosPerSecond, route.narrowest);
   Picos longest = 0;
@@ -220,7 +218,7 @@ Picos Problem::Compiled::TransferTime(const Route& route, Bytes bytes) const {
   return longest;
 }
 
-bool Problem::Compiled::SameMoves(const Route& a, const Route& b) const {
+bool Compiled::SameMoves(const Route& a, const Route& b) const {
   if (!a.curved || !b.curved) return a.curved == b.curved && a.narrowest == b.narrowest;
   const auto same = [this](Id one, Id other) {
     const Link& left = cluster->links[static_cast<std::size_t>(one)];

@@ -6,8 +6,10 @@
 #include <span>
 #include <vector>
 
-#include "sim/exact.h"
-#include "sim/simulator.h"
+#include "sim/base/exact.h"
+#include "sim/cluster.h"
+#include "sim/cost_model.h"
+#include "sim/op_graph.h"
 
 namespace stowplan::sim {
 
@@ -20,7 +22,7 @@ class ById : public std::vector<T> {
   const T& operator[](std::int32_t id) const { return this->data()[static_cast<std::size_t>(id)]; }
 };
 
-struct Problem::Compiled {
+struct Compiled {
   using Id = std::int32_t;
   static constexpr Id kNone = -1;
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "sim/error.h"
-#include "sim/published/rules.h"
+#include "sim/base/error.h"
+#include "sim/published_rules.h"
 
 namespace stowplan::sim {
 namespace {

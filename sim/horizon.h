@@ -2,15 +2,12 @@
 // that says so; engines, screens and what-ifs rest on it and check nothing as they run. Internal to sim/.
 #pragma once
 
+#include "sim/base/exact.h"
 #include "sim/cluster.h"
 #include "sim/cost_model.h"
-#include "sim/exact.h"
 #include "sim/op_graph.h"
 
 namespace stowplan::sim {
-
-// 26 simulated days of everything one after the other; rates that are rounded down can make a run four times as long.
-inline constexpr Picos kHorizon = Picos{1} << 61;
 
 // Throws InputError where all ops and transfers, one after the other, each where it takes longest, could take longer.
 // Takes any numbers that OpGraph and Cluster let pass.

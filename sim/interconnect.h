@@ -14,9 +14,11 @@
 #include <string>
 #include <vector>
 
-#include "sim/simulator.h"
-
 namespace stowplan::sim {
+
+class Cluster;
+class Problem;
+class Simulator;
 
 struct InterconnectRow {
   const char* name;

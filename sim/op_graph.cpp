@@ -5,7 +5,7 @@
 #include <functional>
 #include <queue>
 
-#include "sim/error.h"
+#include "sim/base/error.h"
 
 namespace stowplan::sim {
 namespace {

@@ -12,7 +12,7 @@
 #include <variant>
 #include <vector>
 
-#include "sim/units.h"
+#include "sim/base/units.h"
 
 namespace stowplan::sim {
 

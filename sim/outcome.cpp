@@ -1,7 +1,5 @@
 #include "sim/outcome.h"
 
-#include "sim/stopped.h"
-
 namespace stowplan::sim {
 
 const char* ToString(OutOfMemory::What what) {

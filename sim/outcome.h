@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "sim/base/units.h"
 #include "sim/op_graph.h"
-#include "sim/units.h"
 
 namespace stowplan::sim {
 
@@ -72,5 +72,9 @@ struct Outcome {
 
   bool feasible() const { return !oom.has_value(); }
 };
+
+// What a run that is given up at a cutoff says, whatever the rules: that it takes longer than the cutoff, however soon
+// that was known. The runtime is the cutoff and a picosecond, everything else is empty or 0. For the engine.
+void SetStopped(Picos cutoff, std::size_t devices, std::size_t links, Outcome& outcome);
 
 }  // namespace stowplan::sim

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "sim/error.h"
+#include "sim/base/error.h"
 
 namespace stowplan::sim {
 namespace {

@@ -2,11 +2,9 @@
 
 #include <algorithm>
 
+#include "sim/base/error.h"
 #include "sim/compiled.h"
-#include "sim/error.h"
 #include "sim/horizon.h"
-#include "sim/interconnect.h"
-#include "sim/published/simulator.h"
 
 namespace stowplan::sim {
 namespace {
@@ -46,11 +44,5 @@ Problem::Problem(const OpGraph& graph, const Cluster& cluster, CostTable costs)
 }
 
 Problem::~Problem() = default;
-
-std::unique_ptr<Simulator> MakeSimulator(const Problem& problem) {
-  const Cluster& cluster = problem.cluster();
-  if (cluster.rules == Rules::kPublished) return MakePublishedSimulator(problem);
-  return InterconnectOf(cluster).make(problem);
-}
 
 }  // namespace stowplan::sim

@@ -16,6 +16,8 @@
 
 namespace stowplan::sim {
 
+struct Compiled;  // CSR arrays of the engine; sim/ only
+
 // Immutable after construction, shared by any number of threads. Keeps references: graph and cluster must
 // outlive it.
 class Problem {
@@ -29,7 +31,6 @@ class Problem {
   const Cluster& cluster() const { return cluster_; }
   const CostTable& costs() const { return costs_; }
 
-  struct Compiled;  // CSR arrays of the engine; sim/ only
   const Compiled& compiled() const { return *compiled_; }
 
  private:
@@ -60,7 +61,7 @@ class Simulator {
   virtual const Outcome& Run(const Placement& placement, const RunOptions& options = {}) = 0;
 };
 
-std::unique_ptr<Simulator> MakeSimulator(const Problem& problem);
+std::unique_ptr<Simulator> MakeSimulator(const Problem& problem);  // registry.cpp
 
 // Many placements in one call; outcome i belongs to placement i whatever thread ran it, bit-equal for any
 // number of threads. Calls must not overlap.

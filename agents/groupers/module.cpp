@@ -1,10 +1,10 @@
-// Groups are the modules that the names of ops spell (sim/modules.h): the coarsest that have `ops` ops at most and not more
+// Groups are the modules that the names of ops spell (sim/analysis/modules.h): the coarsest that have `ops` ops at most and not more
 // than half of all. A larger one is opened: its children are looked at in turn, and its own ops, as the sum behind a
 // residual, go where their data is (FollowData), as a framework runs them. So a placement of these groups can be written
 // as a map from modules to devices. A module without children is one group whatever its size. Ops that no group's data
 // reaches, as all where names spell no modules, stay units of colocation.
 #include "agents/groupers/groupers.h"
-#include "sim/modules.h"
+#include "sim/analysis/modules.h"
 
 namespace stowplan::agents {
 

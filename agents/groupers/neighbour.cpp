@@ -26,10 +26,10 @@
 #include <utility>
 #include <vector>
 
-#include "agents/components.h"
+#include "agents/groupers/components.h"
 #include "agents/groupers/groupers.h"
 #include "agents/groupers/order_list.h"
-#include "sim/error.h"
+#include "sim/base/error.h"
 
 namespace stowplan::agents {
 namespace {

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "agents/groupers/groupers.h"
-#include "sim/error.h"
-#include "sim/nearest_name.h"
+#include "sim/base/error.h"
+#include "sim/base/nearest_name.h"
 
 namespace stowplan::agents {
 namespace {

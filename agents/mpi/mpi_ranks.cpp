@@ -8,8 +8,8 @@
 #include <mpi.h>
 
 #include "agents/ranks.h"
-#include "sim/error.h"
-#include "sim/plugin_interface.h"
+#include "sim/base/error.h"
+#include "sim/base/plugin_interface.h"
 #include "stowplan_interface.h"
 
 namespace stowplan::agents {

@@ -14,8 +14,8 @@
 #include <nlohmann/json.hpp>
 #include <unistd.h>
 
-#include "sim/error.h"
-#include "sim/fnv.h"
+#include "sim/base/error.h"
+#include "sim/base/fnv.h"
 
 namespace stowplan::agents::rl {
 namespace {

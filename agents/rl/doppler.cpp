@@ -33,7 +33,7 @@
 #include "agents/rl/doppler_policy.h"
 #include "agents/rl/learners.h"
 #include "agents/rl/one_shot_learner.h"
-#include "sim/error.h"
+#include "sim/base/error.h"
 
 namespace stowplan::agents::rl {
 namespace {

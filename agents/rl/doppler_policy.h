@@ -1,5 +1,5 @@
 // The two policies of `doppler` (docs/protocol.md#doppler): one selects which ready unit is next, the other places it,
-// until all units are placed. What they see beside the graph is what a list schedule offers (agents/unit_schedule.h).
+// until all units are placed. What they see beside the graph is what a list schedule offers (agents/classical/unit_schedule.h).
 //
 // All draws of a batch go step by step together. What was drawn is learned from by going the same steps again, all of
 // them at once.
@@ -10,10 +10,10 @@
 #include <optional>
 #include <vector>
 
-#include "agents/rl/layers.h"
-#include "agents/rl/optimiser.h"
+#include "agents/classical/unit_schedule.h"
+#include "agents/rl/nn/layers.h"
+#include "agents/rl/nn/optimiser.h"
 #include "agents/rl/policy.h"
-#include "agents/unit_schedule.h"
 
 namespace stowplan::agents::rl {
 

@@ -4,11 +4,11 @@
 
 #include <ATen/ATen.h>
 
-#include "agents/rl/categorical.h"
-#include "agents/rl/layers.h"
 #include "agents/rl/learner.h"
+#include "agents/rl/nn/categorical.h"
+#include "agents/rl/nn/layers.h"
 #include "agents/unit_tree.h"
-#include "sim/error.h"
+#include "sim/base/error.h"
 
 namespace stowplan::agents::rl {
 namespace {

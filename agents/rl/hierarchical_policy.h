@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "agents/rl/grouper_features.h"
+#include "agents/classical/unit_graph.h"
+#include "agents/rl/features/grouper_features.h"
 #include "agents/rl/policy.h"
 #include "agents/rl/sequence_options.h"
-#include "agents/unit_graph.h"
 
 namespace stowplan::agents::rl {
 

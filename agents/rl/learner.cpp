@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "agents/rl/tensors.h"
-#include "sim/error.h"
+#include "agents/rl/nn/tensors.h"
+#include "sim/base/error.h"
 
 namespace stowplan::agents::rl {
 namespace {

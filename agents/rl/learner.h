@@ -15,9 +15,9 @@
 #include <vector>
 
 #include "agents/agent.h"
-#include "agents/rl/byte_state.h"
 #include "agents/rl/checkpoint.h"
 #include "agents/rl/learning_log.h"
+#include "agents/rl/nn/byte_state.h"
 
 namespace stowplan::agents::rl {
 

@@ -1,8 +1,8 @@
 #include "agents/rl/learning_agent.h"
 
 #include "agents/rl/checkpoint.h"
-#include "sim/error.h"
-#include "sim/spec.h"
+#include "sim/base/error.h"
+#include "sim/base/spec.h"
 
 namespace stowplan::agents::rl {
 namespace {

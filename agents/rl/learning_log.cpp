@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "sim/error.h"
+#include "sim/base/error.h"
 
 namespace stowplan::agents::rl {
 namespace {

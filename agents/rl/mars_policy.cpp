@@ -2,9 +2,9 @@
 
 #include <ATen/ATen.h>
 
+#include "agents/classical/unit_graph.h"
+#include "agents/rl/features/node_features.h"
 #include "agents/rl/learner.h"
-#include "agents/rl/node_features.h"
-#include "agents/unit_graph.h"
 
 namespace stowplan::agents::rl {
 namespace {

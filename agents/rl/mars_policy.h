@@ -5,11 +5,11 @@
 #include <optional>
 #include <vector>
 
-#include "agents/rl/graph_convolution.h"
-#include "agents/rl/graph_infomax.h"
+#include "agents/rl/features/unit_features.h"
+#include "agents/rl/nn/graph_convolution.h"
+#include "agents/rl/nn/graph_infomax.h"
 #include "agents/rl/policy.h"
 #include "agents/rl/sequence_options.h"
-#include "agents/rl/unit_features.h"
 
 namespace stowplan::agents::rl {
 

@@ -5,10 +5,10 @@
 
 #include <ATen/ATen.h>
 
-#include "agents/rl/categorical.h"
 #include "agents/rl/learning_agent.h"
 #include "agents/rl/losses.h"
-#include "sim/error.h"
+#include "agents/rl/nn/categorical.h"
+#include "sim/base/error.h"
 
 namespace stowplan::agents::rl {
 namespace {

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "agents/rl/learner.h"
+#include "agents/rl/nn/optimiser.h"
 #include "agents/rl/one_shot_options.h"
-#include "agents/rl/optimiser.h"
 #include "agents/rl/policy.h"
 
 namespace stowplan::agents::rl {

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "sim/error.h"
+#include "sim/base/error.h"
 
 namespace stowplan::agents::rl {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "agents/rl/reinforce.h"
 #include "agents/rl/rewards.h"
-#include "sim/spec.h"
+#include "sim/base/spec.h"
 
 namespace stowplan::agents::rl {
 

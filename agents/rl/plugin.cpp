@@ -2,7 +2,7 @@
 // in agents/registry.cpp, which must not need this module; here a row is a name and a factory.
 #include "agents/agent.h"
 #include "agents/rl/learners.h"
-#include "sim/plugin_interface.h"
+#include "sim/base/plugin_interface.h"
 #include "stowplan_interface.h"
 
 // Behind the others: what has been included says whether it is glibc.

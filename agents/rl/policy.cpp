@@ -2,7 +2,7 @@
 
 #include <ATen/ATen.h>
 
-#include "sim/error.h"
+#include "sim/base/error.h"
 
 namespace stowplan::agents::rl {
 

@@ -11,10 +11,10 @@
 #include <optional>
 #include <vector>
 
-#include "agents/random.h"
-#include "agents/rl/byte_state.h"
+#include "agents/random_numbers.h"
+#include "agents/rl/nn/byte_state.h"
+#include "agents/rl/nn/tensors.h"
 #include "agents/rl/reinforce.h"
-#include "agents/rl/tensors.h"
 #include "agents/task.h"
 
 namespace stowplan::agents::rl {

@@ -7,8 +7,8 @@
 #include <span>
 #include <vector>
 
-#include "agents/rl/byte_state.h"
-#include "agents/rl/tensors.h"
+#include "agents/rl/nn/byte_state.h"
+#include "agents/rl/nn/tensors.h"
 
 namespace stowplan::agents::rl {
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "agents/objective.h"
-#include "sim/error.h"
+#include "agents/search/objective.h"
+#include "sim/base/error.h"
 
 namespace stowplan::agents::rl {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "agents/evaluator.h"
-#include "agents/rl/byte_state.h"
+#include "agents/rl/nn/byte_state.h"
 #include "agents/task.h"
 
 namespace stowplan::agents::rl {

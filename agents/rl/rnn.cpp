@@ -32,14 +32,14 @@
 // other graphs.
 #include <ATen/ATen.h>
 
-#include "agents/rl/layers.h"
+#include "agents/classical/unit_graph.h"
+#include "agents/rl/features/unit_features.h"
 #include "agents/rl/learner.h"
 #include "agents/rl/learners.h"
+#include "agents/rl/nn/layers.h"
 #include "agents/rl/one_shot_learner.h"
 #include "agents/rl/sequence_options.h"
-#include "agents/rl/unit_features.h"
-#include "agents/unit_graph.h"
-#include "sim/error.h"
+#include "sim/base/error.h"
 
 namespace stowplan::agents::rl {
 namespace {

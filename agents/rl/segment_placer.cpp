@@ -2,9 +2,9 @@
 
 #include <ATen/ATen.h>
 
-#include "agents/rl/layers.h"
-#include "agents/rl/segment_attention.h"
-#include "sim/error.h"
+#include "agents/rl/nn/layers.h"
+#include "agents/rl/nn/segment_attention.h"
+#include "sim/base/error.h"
 
 namespace stowplan::agents::rl {
 namespace {

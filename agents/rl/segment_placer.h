@@ -12,8 +12,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "agents/random.h"
-#include "agents/rl/tensors.h"
+#include "agents/random_numbers.h"
+#include "agents/rl/nn/tensors.h"
 
 namespace stowplan::agents::rl {
 

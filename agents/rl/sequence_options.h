@@ -3,7 +3,7 @@
 
 #include "agents/rl/one_shot_options.h"
 #include "agents/rl/sequence_placer.h"
-#include "sim/spec.h"
+#include "sim/base/spec.h"
 
 namespace stowplan::agents::rl {
 

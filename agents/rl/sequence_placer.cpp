@@ -4,9 +4,9 @@
 
 #include <ATen/ATen.h>
 
-#include "agents/rl/categorical.h"
-#include "agents/rl/layers.h"
-#include "sim/error.h"
+#include "agents/rl/nn/categorical.h"
+#include "agents/rl/nn/layers.h"
+#include "sim/base/error.h"
 
 namespace stowplan::agents::rl {
 namespace {

@@ -15,11 +15,11 @@
 #include <utility>
 #include <vector>
 
-#include "agents/rl/attention.h"
-#include "agents/rl/offers.h"
+#include "agents/rl/features/offers.h"
+#include "agents/rl/nn/attention.h"
+#include "agents/rl/nn/recurrent.h"
+#include "agents/rl/nn/stay.h"
 #include "agents/rl/policy.h"
-#include "agents/rl/recurrent.h"
-#include "agents/rl/stay.h"
 
 namespace stowplan::agents::rl {
 

@@ -31,16 +31,16 @@
 // probabilities; with thousands of units all placements of a batch are about equally good.
 #include <ATen/ATen.h>
 
-#include "agents/rl/categorical.h"
-#include "agents/rl/graph_sage.h"
+#include "agents/rl/features/node_features.h"
+#include "agents/rl/features/offers.h"
+#include "agents/rl/features/unit_features.h"
 #include "agents/rl/learners.h"
-#include "agents/rl/node_features.h"
-#include "agents/rl/offers.h"
+#include "agents/rl/nn/categorical.h"
+#include "agents/rl/nn/graph_sage.h"
+#include "agents/rl/nn/stay.h"
 #include "agents/rl/one_shot_learner.h"
 #include "agents/rl/segment_placer.h"
-#include "agents/rl/stay.h"
-#include "agents/rl/unit_features.h"
-#include "sim/error.h"
+#include "sim/base/error.h"
 
 namespace stowplan::agents::rl {
 namespace {

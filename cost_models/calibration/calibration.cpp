@@ -7,10 +7,10 @@
 
 #include "cost_models/calibration/machine.h"
 #include "cost_models/calibration/probe_graph.h"
-#include "cost_models/portable_math.h"
-#include "cost_models/ratio_curve.h"
-#include "cost_models/roofline.h"
-#include "sim/error.h"
+#include "cost_models/parameters/ratio_curve.h"
+#include "cost_models/work/portable_math.h"
+#include "cost_models/work/roofline.h"
+#include "sim/base/error.h"
 
 namespace stowplan::cost_models {
 namespace {

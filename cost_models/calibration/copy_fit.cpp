@@ -9,9 +9,9 @@
 #include <fmt/format.h>
 
 #include "cost_models/calibration/errors.h"
-#include "cost_models/portable_math.h"
-#include "cost_models/small_linear.h"
-#include "sim/error.h"
+#include "cost_models/calibration/small_linear.h"
+#include "cost_models/work/portable_math.h"
+#include "sim/base/error.h"
 
 namespace stowplan::cost_models {
 namespace {

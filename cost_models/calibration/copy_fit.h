@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "cost_models/parameters.h"
+#include "cost_models/parameters/parameters.h"
 
 namespace stowplan::cost_models {
 

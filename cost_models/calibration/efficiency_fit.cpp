@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "cost_models/calibration/errors.h"
-#include "cost_models/portable_math.h"
+#include "cost_models/work/portable_math.h"
 
 namespace stowplan::cost_models {
 namespace {

@@ -6,9 +6,9 @@
 
 #include <fmt/format.h>
 
-#include "cost_models/portable_math.h"
+#include "cost_models/work/portable_math.h"
 #include "profiler/statistics.h"
-#include "sim/error.h"
+#include "sim/base/error.h"
 
 namespace stowplan::cost_models {
 

@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "cost_models/parameters.h"
+#include "cost_models/parameters/parameters.h"
 
 namespace stowplan::cost_models {
 

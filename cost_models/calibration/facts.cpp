@@ -4,8 +4,8 @@
 
 #include <fmt/format.h>
 
-#include "sim/error.h"
-#include "sim/units.h"
+#include "sim/base/error.h"
+#include "sim/base/units.h"
 
 namespace stowplan::cost_models {
 

@@ -9,7 +9,7 @@
 
 #include <fmt/format.h>
 
-#include "sim/units.h"
+#include "sim/base/units.h"
 
 namespace stowplan::cost_models {
 namespace {

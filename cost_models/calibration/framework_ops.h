@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "cost_models/calibration/observations.h"
-#include "profiler/records.h"
+#include "profiler/traces/records.h"
 
 namespace stowplan::cost_models {
 

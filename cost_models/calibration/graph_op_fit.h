@@ -2,7 +2,7 @@
 #pragma once
 
 #include "cost_models/calibration/observations.h"
-#include "cost_models/calibration/op_fit.h"
+#include "cost_models/calibration/op_points.h"
 
 namespace stowplan::cost_models {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "cost_models/calibration/observations.h"
-#include "cost_models/parameters.h"
+#include "cost_models/parameters/parameters.h"
 
 namespace stowplan::cost_models {
 

@@ -5,9 +5,9 @@
 
 #include <fmt/format.h>
 
-#include "sim/error.h"
-#include "sim/formats/json_text.h"
-#include "sim/nearest_name.h"
+#include "sim/base/error.h"
+#include "sim/base/nearest_name.h"
+#include "sim/formats/document/json_text.h"
 
 namespace stowplan::cost_models {
 namespace {

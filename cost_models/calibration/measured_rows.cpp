@@ -8,9 +8,9 @@
 
 #include <fmt/format.h>
 
-#include "cost_models/cpu_line.h"
-#include "sim/error.h"
-#include "sim/nearest_name.h"
+#include "cost_models/work/op_types.h"
+#include "sim/base/error.h"
+#include "sim/base/nearest_name.h"
 
 namespace stowplan::cost_models {
 namespace {

@@ -8,9 +8,9 @@
 
 #include "profiler/probes.h"
 #include "profiler/statistics.h"
-#include "sim/error.h"
+#include "sim/base/error.h"
+#include "sim/formats/document/json_text.h"
 #include "sim/formats/formats.h"
-#include "sim/formats/json_text.h"
 
 namespace stowplan::cost_models {
 namespace {

@@ -11,7 +11,7 @@
 
 #include "cost_models/calibration/facts.h"
 #include "cost_models/cost_models.h"
-#include "profiler/recording.h"
+#include "profiler/traces/recording.h"
 #include "sim/cluster.h"
 
 namespace stowplan::cost_models {

@@ -12,7 +12,7 @@
 #include "cost_models/calibration/graph_op_fit.h"
 #include "cost_models/calibration/line_fit.h"
 #include "cost_models/calibration/probe_graph.h"
-#include "cost_models/ratio_curve.h"
+#include "cost_models/parameters/ratio_curve.h"
 
 namespace stowplan::cost_models {
 namespace {
@@ -288,17 +288,6 @@ class OpFitter {
 };
 
 }  // namespace
-
-Repeats TimeAlone(const Repeats& hot, const std::optional<Repeats>& cold, sim::DeviceClass device_class,
-                  const Observations& observed, const OpFitOptions& options) {
-  constexpr double kLeastShare = 0.1;  // that is left when the events' own is taken off
-  Repeats time = options.cold && cold ? *cold : hot;
-  if (device_class == sim::DeviceClass::kCpu) return time;
-  const double excess = ExcessOfEvents(observed);
-  for (double* us : {&time.median_us, &time.low_us, &time.high_us})
-    *us = std::max(*us - excess, kLeastShare * *us);
-  return time;
-}
 
 OpFit FitOps(const Observations& observed, sim::DeviceClass device_class, const std::string& kind,
              const Catalogue& catalogue, const OpFitOptions& options) {

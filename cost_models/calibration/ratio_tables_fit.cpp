@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "sim/error.h"
+#include "sim/base/error.h"
 
 namespace stowplan::cost_models {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "cost_models/ratio_tables.h"
+#include "cost_models/parameters/ratio_tables.h"
 
 namespace stowplan::cost_models {
 

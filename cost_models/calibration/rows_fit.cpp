@@ -8,11 +8,11 @@
 #include <fmt/format.h>
 
 #include "cost_models/calibration/ratio_tables_fit.h"
-#include "cost_models/portable_math.h"
-#include "cost_models/roofline.h"
-#include "sim/error.h"
-#include "sim/fnv.h"
-#include "sim/nearest_name.h"
+#include "cost_models/work/portable_math.h"
+#include "cost_models/work/roofline.h"
+#include "sim/base/error.h"
+#include "sim/base/fnv.h"
+#include "sim/base/nearest_name.h"
 
 namespace stowplan::cost_models {
 namespace {

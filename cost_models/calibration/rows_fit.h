@@ -21,7 +21,7 @@
 #include <vector>
 
 #include "cost_models/calibration/measured_rows.h"
-#include "cost_models/parameters.h"
+#include "cost_models/parameters/parameters.h"
 
 namespace stowplan::cost_models {
 

@@ -9,10 +9,10 @@
 #include <fmt/format.h>
 
 #include "cost_models/calibration/framework_ops.h"
-#include "profiler/correlation.h"
 #include "profiler/probes.h"
 #include "profiler/statistics.h"
-#include "sim/error.h"
+#include "profiler/traces/correlation.h"
+#include "sim/base/error.h"
 
 namespace stowplan::cost_models {
 namespace {

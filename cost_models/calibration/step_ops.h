@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "cost_models/calibration/observations.h"
-#include "profiler/sanitiser.h"
+#include "profiler/traces/sanitiser.h"
 
 namespace stowplan::cost_models {
 

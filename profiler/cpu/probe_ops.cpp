@@ -16,7 +16,7 @@
 #include "profiler/executor/op_tensors.h"
 #include "profiler/op_graphs.h"
 #include "profiler/probe_rows.h"
-#include "sim/error.h"
+#include "sim/base/error.h"
 
 namespace stowplan::profiler {
 namespace {

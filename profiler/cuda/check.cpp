@@ -4,7 +4,7 @@
 
 #include "profiler/backend.h"
 #include "profiler/executor/block_pool.h"
-#include "sim/error.h"
+#include "sim/base/error.h"
 
 namespace stowplan::profiler::cuda {
 namespace {

@@ -15,8 +15,8 @@
 #include "profiler/cuda/probe_table.h"
 #include "profiler/cuda/sm_partition.h"
 #include "profiler/executor/device_group.h"
-#include "sim/error.h"
-#include "sim/plugin_interface.h"
+#include "sim/base/error.h"
+#include "sim/base/plugin_interface.h"
 #include "stowplan_interface.h"
 
 namespace stowplan::profiler::cuda {

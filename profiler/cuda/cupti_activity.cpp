@@ -12,7 +12,7 @@
 #include <fmt/format.h>
 
 #include "profiler/backend.h"
-#include "sim/error.h"
+#include "sim/base/error.h"
 
 namespace stowplan::profiler::cuda {
 namespace {

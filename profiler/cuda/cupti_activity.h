@@ -6,7 +6,7 @@
 #include <string>
 #include <unordered_map>
 
-#include "profiler/records.h"
+#include "profiler/traces/records.h"
 
 namespace stowplan::profiler::cuda {
 

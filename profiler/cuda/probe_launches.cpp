@@ -1,12 +1,12 @@
 // What an op costs beyond its work: launches, gaps, nodes of graphs, allocation, and what two streams share.
 #include <algorithm>
 
-#include "profiler/correlation.h"
 #include "profiler/cuda/cupti_activity.h"
 #include "profiler/cuda/prepared_op.h"
 #include "profiler/cuda/probe_table.h"
-#include "profiler/sanitiser.h"
-#include "sim/error.h"
+#include "profiler/traces/correlation.h"
+#include "profiler/traces/sanitiser.h"
+#include "sim/base/error.h"
 
 namespace stowplan::profiler::cuda {
 namespace {

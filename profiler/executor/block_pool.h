@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include "sim/error.h"
-#include "sim/units.h"
+#include "sim/base/error.h"
+#include "sim/base/units.h"
 
 namespace stowplan::profiler {
 

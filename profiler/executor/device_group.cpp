@@ -9,7 +9,7 @@
 #include "profiler/executor/accelerator_device.h"
 #include "profiler/executor/cpu_device.h"
 #include "profiler/executor/device_thread.h"
-#include "sim/error.h"
+#include "sim/base/error.h"
 
 namespace stowplan::profiler {
 namespace {

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "sim/error.h"
-#include "sim/units.h"
+#include "sim/base/error.h"
+#include "sim/base/units.h"
 
 namespace stowplan::profiler {
 

@@ -11,7 +11,7 @@
 #include <sched.h>
 #include <sys/resource.h>
 
-#include "sim/error.h"
+#include "sim/base/error.h"
 
 namespace stowplan::profiler {
 namespace {

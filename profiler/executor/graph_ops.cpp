@@ -9,7 +9,7 @@
 #include "profiler/executor/kernel_table.h"
 #include "profiler/executor/op_tensors.h"
 #include "profiler/probe_rows.h"
-#include "sim/error.h"
+#include "sim/base/error.h"
 
 namespace stowplan::profiler {
 namespace {

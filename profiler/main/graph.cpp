@@ -6,7 +6,7 @@
 
 #include "profiler/main/commands.h"
 #include "profiler/main/graph_session.h"
-#include "sim/error.h"
+#include "sim/base/error.h"
 #include "sim/formats/outputs.h"
 
 namespace stowplan::profiler {

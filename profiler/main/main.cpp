@@ -13,7 +13,7 @@
 
 #include "profiler/host_machine.h"
 #include "profiler/main/commands.h"
-#include "sim/error.h"
+#include "sim/base/error.h"
 #include "stowplan_revision.h"
 
 namespace stowplan::profiler {

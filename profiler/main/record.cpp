@@ -20,11 +20,11 @@
 
 #include "profiler/host_machine.h"
 #include "profiler/injection.h"
-#include "profiler/kineto.h"
 #include "profiler/main/commands.h"
-#include "profiler/recording.h"
-#include "profiler/sanitiser.h"
-#include "sim/error.h"
+#include "profiler/traces/kineto.h"
+#include "profiler/traces/recording.h"
+#include "profiler/traces/sanitiser.h"
+#include "sim/base/error.h"
 #include "sim/formats/formats.h"
 #include "sim/formats/outputs.h"
 

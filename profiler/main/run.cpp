@@ -15,8 +15,8 @@
 #include "profiler/host_machine.h"
 #include "profiler/main/commands.h"
 #include "profiler/probe_rows.h"
-#include "profiler/recording.h"
-#include "sim/error.h"
+#include "profiler/traces/recording.h"
+#include "sim/base/error.h"
 #include "sim/formats/formats.h"
 #include "sim/formats/outputs.h"
 

@@ -11,9 +11,9 @@
 
 #include "scenarios/exporters/exporters.h"
 #include "scenarios/exporters/placed_modules.h"
-#include "sim/error.h"
-#include "sim/formats/json_text.h"
-#include "sim/spec.h"
+#include "sim/base/error.h"
+#include "sim/base/spec.h"
+#include "sim/formats/document/json_text.h"
 
 namespace stowplan::scenarios {
 namespace {

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "scenarios/exporters/exporters.h"
-#include "sim/modules.h"
+#include "sim/analysis/modules.h"
 
 namespace stowplan::scenarios {
 namespace {

@@ -11,7 +11,7 @@
 
 #include "scenarios/exporters/exporters.h"
 #include "scenarios/exporters/placed_modules.h"
-#include "sim/error.h"
+#include "sim/base/error.h"
 
 namespace stowplan::scenarios {
 namespace {
@@ -55,9 +55,9 @@ std::size_t PartOf(const std::string& path) {
   return kParts.size();
 }
 
-class Splitter {
+class LayerSplitter {
  public:
-  explicit Splitter(const ExportInput& input)
+  explicit LayerSplitter(const ExportInput& input)
       : graph_(input.problem.graph()), cluster_(input.problem.cluster()), modules_(input) {}
 
   Exported Run() {
@@ -207,7 +207,7 @@ class Splitter {
 }  // namespace
 
 Exported ExportLlamaCpp(const ExportInput& input) {
-  return Splitter(input).Run();
+  return LayerSplitter(input).Run();
 }
 
 }  // namespace stowplan::scenarios

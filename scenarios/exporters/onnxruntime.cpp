@@ -7,11 +7,11 @@
 
 #include "scenarios/exporters/placed_modules.h"
 #include "scenarios/exporters/placed_onnx.h"
-#include "scenarios/importers/wire_format.h"
-#include "scenarios/onnx_nodes.h"
-#include "sim/error.h"
+#include "scenarios/onnx_files/onnx_nodes.h"
+#include "scenarios/onnx_files/wire_format.h"
+#include "sim/base/error.h"
+#include "sim/formats/document/json_text.h"
 #include "sim/formats/formats.h"
-#include "sim/formats/json_text.h"
 
 namespace stowplan::scenarios {
 namespace {

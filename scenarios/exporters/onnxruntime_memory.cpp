@@ -5,8 +5,8 @@
 #include <fmt/format.h>
 
 #include "scenarios/exporters/placed_onnx.h"
-#include "scenarios/node_memory.h"
-#include "sim/error.h"
+#include "scenarios/onnx_files/node_memory.h"
+#include "sim/base/error.h"
 
 namespace stowplan::scenarios {
 namespace {

@@ -9,8 +9,8 @@
 
 #include "scenarios/exporters/exporters.h"
 #include "scenarios/exporters/placed_modules.h"
-#include "sim/error.h"
-#include "sim/formats/json_text.h"
+#include "sim/base/error.h"
+#include "sim/formats/document/json_text.h"
 
 namespace stowplan::scenarios {
 namespace {
@@ -21,9 +21,9 @@ struct Stage {
   std::string begins = {};  // the module that it begins with; empty = the model does
 };
 
-class Splitter {
+class StageSplitter {
  public:
-  explicit Splitter(const ExportInput& input) : graph_(input.problem.graph()), modules_(input) {}
+  explicit StageSplitter(const ExportInput& input) : graph_(input.problem.graph()), modules_(input) {}
 
   Exported Run() {
     FindStages();
@@ -184,7 +184,7 @@ class Splitter {
 }  // namespace
 
 Exported ExportPipeline(const ExportInput& input) {
-  return Splitter(input).Run();
+  return StageSplitter(input).Run();
 }
 
 }  // namespace stowplan::scenarios

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "scenarios/scenarios.h"
-#include "sim/modules.h"
+#include "sim/analysis/modules.h"
 
 namespace stowplan::scenarios {
 

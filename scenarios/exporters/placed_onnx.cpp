@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "scenarios/importers/onnx.h"
-#include "sim/error.h"
+#include "sim/base/error.h"
 #include "sim/formats/formats.h"
 
 namespace stowplan::scenarios {

@@ -1,9 +1,9 @@
 #include <algorithm>
 
 #include "scenarios/exporters/exporters.h"
-#include "sim/error.h"
-#include "sim/nearest_name.h"
-#include "sim/spec.h"
+#include "sim/base/error.h"
+#include "sim/base/nearest_name.h"
+#include "sim/base/spec.h"
 
 namespace stowplan::scenarios {
 

@@ -8,12 +8,12 @@
 
 #include <fmt/format.h>
 
-#include "sim/error.h"
-#include "sim/formats/json_reader.h"
-#include "sim/formats/source.h"
-#include "sim/modules.h"
-#include "sim/nearest_name.h"
-#include "sim/spec.h"
+#include "sim/analysis/modules.h"
+#include "sim/base/error.h"
+#include "sim/base/nearest_name.h"
+#include "sim/base/spec.h"
+#include "sim/formats/document/json_reader.h"
+#include "sim/formats/document/source.h"
 
 namespace stowplan::scenarios {
 namespace {

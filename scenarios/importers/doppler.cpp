@@ -10,9 +10,9 @@
 
 #include <fmt/format.h>
 
-#include "sim/error.h"
+#include "sim/base/error.h"
 #include "sim/formats/collectives.h"
-#include "sim/formats/source.h"
+#include "sim/formats/document/source.h"
 
 namespace stowplan::scenarios {
 namespace {

@@ -10,9 +10,9 @@
 #include <unordered_set>
 #include <utility>
 
-#include "sim/error.h"
-#include "sim/formats/json_reader.h"
-#include "sim/formats/source.h"
+#include "sim/base/error.h"
+#include "sim/formats/document/json_reader.h"
+#include "sim/formats/document/source.h"
 
 namespace stowplan::scenarios {
 namespace {

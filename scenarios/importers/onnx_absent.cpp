@@ -1,6 +1,6 @@
 // The ONNX importer of a build without the ONNX library (STOWPLAN_WITH_ONNX off).
 #include "scenarios/importers/onnx.h"
-#include "sim/error.h"
+#include "sim/base/error.h"
 
 namespace stowplan::scenarios {
 

@@ -1,6 +1,6 @@
 // Telling an ONNX model by its bytes, in builds without the ONNX library too: it is refused as what it is.
 #include "scenarios/importers/onnx.h"
-#include "scenarios/importers/wire_format.h"
+#include "scenarios/onnx_files/wire_format.h"
 
 namespace stowplan::scenarios {
 

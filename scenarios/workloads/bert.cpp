@@ -11,8 +11,8 @@
 //
 // Mars' row is the default (assumed). A stage is a layer; the embeddings go with the first, the head with the
 // last.
-#include "scenarios/transformer.h"
-#include "scenarios/workload_options.h"
+#include "scenarios/builder/transformer.h"
+#include "scenarios/builder/workload_options.h"
 #include "scenarios/workloads/workloads.h"
 
 namespace stowplan::scenarios {

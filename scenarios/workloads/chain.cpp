@@ -4,7 +4,7 @@
 //
 // cost=us prices the ops as measured; cost=flops makes them products of as many FLOPs as take `us` at 1
 // TFLOP/s, for cost models to price.
-#include "scenarios/workload_options.h"
+#include "scenarios/builder/workload_options.h"
 #include "scenarios/workloads/specimen.h"
 #include "scenarios/workloads/workloads.h"
 

@@ -16,11 +16,11 @@
 #include <utility>
 #include <vector>
 
-#include "scenarios/cells.h"
-#include "scenarios/families.h"
-#include "scenarios/workload_options.h"
+#include "scenarios/builder/cells.h"
+#include "scenarios/builder/workload_options.h"
+#include "scenarios/workloads/families.h"
 #include "scenarios/workloads/workloads.h"
-#include "sim/error.h"
+#include "sim/base/error.h"
 
 namespace stowplan::scenarios {
 namespace {

@@ -2,10 +2,10 @@
 // known by hand.
 //
 //   width=4   depth=1   us=100   bytes=1000000   cost=us|flops (chain.cpp)
-#include "scenarios/workload_options.h"
+#include "scenarios/builder/workload_options.h"
 #include "scenarios/workloads/specimen.h"
 #include "scenarios/workloads/workloads.h"
-#include "sim/error.h"
+#include "sim/base/error.h"
 
 namespace stowplan::scenarios {
 

@@ -15,8 +15,8 @@
 #include <algorithm>
 #include <optional>
 
-#include "scenarios/recurrent.h"
-#include "scenarios/workload_options.h"
+#include "scenarios/builder/recurrent.h"
+#include "scenarios/builder/workload_options.h"
 #include "scenarios/workloads/workloads.h"
 
 namespace stowplan::scenarios {

@@ -9,8 +9,8 @@
 // Rows of the tables (docs/protocol.md#sizes): Hierarchical batch=1; Placeto
 // batch=64,bn=no,optimizer=adam,gradients=colocated. A stage is a block (stem, mixed blocks, head), a branch
 // one of its parallel paths.
-#include "scenarios/vision.h"
-#include "scenarios/workload_options.h"
+#include "scenarios/builder/vision.h"
+#include "scenarios/builder/workload_options.h"
 #include "scenarios/workloads/workloads.h"
 
 namespace stowplan::scenarios {

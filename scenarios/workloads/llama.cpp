@@ -6,7 +6,7 @@
 //
 // mode=training; mode=inference is the prefill of the whole sequence, which fills the cache;
 // mode=inference,pass=decode is one step with the cache.
-#include "scenarios/decoder.h"
+#include "scenarios/builder/decoder.h"
 #include "scenarios/workloads/workloads.h"
 
 namespace stowplan::scenarios {

@@ -16,10 +16,10 @@
 
 #include <fmt/format.h>
 
-#include "scenarios/decoder.h"
-#include "scenarios/layers.h"
+#include "scenarios/builder/decoder.h"
+#include "scenarios/builder/layers.h"
 #include "scenarios/workloads/workloads.h"
-#include "sim/error.h"
+#include "sim/base/error.h"
 
 namespace stowplan::scenarios {
 namespace {

@@ -11,8 +11,8 @@
 #include <algorithm>
 #include <array>
 
-#include "scenarios/cells.h"
-#include "scenarios/workload_options.h"
+#include "scenarios/builder/cells.h"
+#include "scenarios/builder/workload_options.h"
 #include "scenarios/workloads/workloads.h"
 
 namespace stowplan::scenarios {

@@ -15,9 +15,9 @@
 #include <optional>
 #include <utility>
 
-#include "scenarios/families.h"
-#include "scenarios/recurrent.h"
-#include "scenarios/workload_options.h"
+#include "scenarios/builder/recurrent.h"
+#include "scenarios/builder/workload_options.h"
+#include "scenarios/workloads/families.h"
 #include "scenarios/workloads/workloads.h"
 
 namespace stowplan::scenarios {

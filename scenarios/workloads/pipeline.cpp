@@ -5,11 +5,11 @@
 // Sources: Huang et al., GPipe, NeurIPS 2019; 1F1B: Narayanan et al., PipeDream, SOSP 2019, and Megatron-LM, SC 2021.
 #include <algorithm>
 
-#include "scenarios/micro_batches.h"
+#include "scenarios/builder/workload_options.h"
 #include "scenarios/scenarios.h"
-#include "scenarios/workload_options.h"
+#include "scenarios/workloads/micro_batches.h"
 #include "scenarios/workloads/workloads.h"
-#include "sim/error.h"
+#include "sim/base/error.h"
 
 namespace stowplan::scenarios {
 namespace {

@@ -13,10 +13,10 @@
 // activation by node, the first node's activation alone.
 #include <utility>
 
-#include "scenarios/families.h"
-#include "scenarios/layers.h"
-#include "scenarios/recurrent.h"
-#include "scenarios/workload_options.h"
+#include "scenarios/builder/layers.h"
+#include "scenarios/builder/recurrent.h"
+#include "scenarios/builder/workload_options.h"
+#include "scenarios/workloads/families.h"
 #include "scenarios/workloads/workloads.h"
 
 namespace stowplan::scenarios {

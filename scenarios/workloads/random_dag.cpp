@@ -6,11 +6,11 @@
 //   ops=200   width=10   fan_in=3   us=100: mean   bytes=1000000: mean   seed=1   cost=us|flops (chain.cpp)
 #include <algorithm>
 
-#include "scenarios/dice.h"
-#include "scenarios/workload_options.h"
+#include "scenarios/builder/workload_options.h"
+#include "scenarios/workloads/dice.h"
 #include "scenarios/workloads/specimen.h"
 #include "scenarios/workloads/workloads.h"
-#include "sim/error.h"
+#include "sim/base/error.h"
 
 namespace stowplan::scenarios {
 namespace {

@@ -6,8 +6,8 @@
 // A stage is a block; the projection of a shortcut is its second branch.
 #include <array>
 
-#include "scenarios/vision.h"
-#include "scenarios/workload_options.h"
+#include "scenarios/builder/vision.h"
+#include "scenarios/builder/workload_options.h"
 #include "scenarios/workloads/workloads.h"
 
 namespace stowplan::scenarios {

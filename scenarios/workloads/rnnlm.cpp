@@ -6,8 +6,8 @@
 //   softmax=once: one product after the steps; per_step: one for each
 //
 // A stage is an LSTM layer: the embedding goes with the first, the softmax with the last.
-#include "scenarios/recurrent.h"
-#include "scenarios/workload_options.h"
+#include "scenarios/builder/recurrent.h"
+#include "scenarios/builder/workload_options.h"
 #include "scenarios/workloads/workloads.h"
 
 namespace stowplan::scenarios {

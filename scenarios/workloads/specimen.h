@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <string>
 
+#include "sim/base/spec.h"
 #include "sim/op_graph.h"
-#include "sim/spec.h"
 
 namespace stowplan::scenarios {
 

@@ -11,8 +11,8 @@
 //
 // A stage is a layer. Table and softmax share their weights, so the look-up goes with the softmax to the last
 // layer: on the way to the first one rows move, not the table.
-#include "scenarios/transformer.h"
-#include "scenarios/workload_options.h"
+#include "scenarios/builder/transformer.h"
+#include "scenarios/builder/workload_options.h"
 #include "scenarios/workloads/workloads.h"
 
 namespace stowplan::scenarios {

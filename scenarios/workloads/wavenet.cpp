@@ -9,8 +9,8 @@
 // public code's 0.81 and 1.21 M weights, 79.7 and 118.4 G multiply-adds with 2 and 4 stacks
 // (residual=32,dilation=32,skip=512,input=onehot). The last layer has no residual output: nothing would read
 // it. A stage is a layer; the input goes with the first, what follows the skips with the last.
-#include "scenarios/layers.h"
-#include "scenarios/workload_options.h"
+#include "scenarios/builder/layers.h"
+#include "scenarios/builder/workload_options.h"
 #include "scenarios/workloads/workloads.h"
 
 namespace stowplan::scenarios {

@@ -1,8 +1,8 @@
 // The builders behind the table in registry.cpp; each is documented in its own file.
 #pragma once
 
+#include "sim/base/spec.h"
 #include "sim/op_graph.h"
-#include "sim/spec.h"
 
 namespace stowplan::scenarios {
 

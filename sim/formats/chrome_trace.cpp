@@ -13,10 +13,10 @@
 
 #include <fmt/format.h>
 
-#include "sim/error.h"
+#include "sim/analysis/lanes.h"
+#include "sim/base/error.h"
+#include "sim/formats/document/json_text.h"
 #include "sim/formats/formats.h"
-#include "sim/formats/json_text.h"
-#include "sim/lanes.h"
 
 namespace stowplan::formats {
 namespace {

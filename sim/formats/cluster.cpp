@@ -9,16 +9,16 @@
 
 #include <fmt/format.h>
 
-#include "sim/error.h"
+#include "sim/base/error.h"
+#include "sim/base/nearest_name.h"
+#include "sim/base/spec.h"
 #include "sim/formats/cluster_words.h"
+#include "sim/formats/document/json_text.h"
+#include "sim/formats/document/source.h"
+#include "sim/formats/document/units_text.h"
+#include "sim/formats/document/yaml_reader.h"
 #include "sim/formats/formats.h"
-#include "sim/formats/json_text.h"
-#include "sim/formats/source.h"
-#include "sim/formats/units_text.h"
-#include "sim/formats/yaml_reader.h"
 #include "sim/interconnect.h"
-#include "sim/nearest_name.h"
-#include "sim/spec.h"
 
 namespace stowplan::formats {
 namespace {

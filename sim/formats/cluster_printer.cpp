@@ -8,9 +8,9 @@
 
 #include "sim/cluster.h"
 #include "sim/formats/cluster_words.h"
+#include "sim/formats/document/json_text.h"
+#include "sim/formats/document/units_text.h"
 #include "sim/formats/formats.h"
-#include "sim/formats/json_text.h"
-#include "sim/formats/units_text.h"
 
 namespace stowplan::formats {
 namespace {

@@ -9,7 +9,7 @@
 
 #include <fmt/format.h>
 
-#include "sim/error.h"
+#include "sim/base/error.h"
 #include "sim/formats/rank_program.h"
 
 namespace stowplan::formats {
@@ -20,35 +20,9 @@ using sim::OpGraph;
 using sim::OpIndex;
 using sim::TensorRef;
 
-struct Kind {
-  const char* type;
-  bool reduces = false;    // around the ring; each rank has the sum of its chunk
-  bool gathers = false;    // around the ring; each rank has all chunks
-  bool spreads = false;    // along a chain from the root; each rank has the root's chunks
-  bool collects = false;   // along a chain to the root, which has the sums of all chunks
-  bool exchanges = false;  // each rank gets its chunk of every rank's tensor
-
-  bool ends() const { return gathers || has_root() || exchanges; }
-  bool has_root() const { return spreads || collects; }
-  // Of tensors alike, in which the result stands.
-  bool in_place() const { return reduces || has_root(); }
-  bool cuts() const { return in_place() || exchanges; }
-};
 // Ops of a graph's collectives, and waits for them: an AllReduce among kMostRanks is half a million ops, and as many again
 // in a small file take all of 2 GB to simulate.
 constexpr std::int64_t kMostParts = std::int64_t{1} << 20;
-
-constexpr Kind kKinds[] = {{.type = "AllReduce", .reduces = true, .gathers = true},
-                           {.type = "ReduceScatter", .reduces = true},
-                           {.type = "AllGather", .gathers = true},
-                           {.type = "Broadcast", .spreads = true},
-                           {.type = "Reduce", .collects = true},
-                           {.type = "AllToAll", .exchanges = true}};
-
-const Kind* KindOf(const sim::Op& op) {
-  const auto found = std::ranges::find_if(kKinds, [&](const Kind& kind) { return op.type == kind.type; });
-  return found != std::end(kKinds) ? found : nullptr;
-}
 
 // What links send in the time of their latency: from PCI Express 3 to NVSwitch.
 constexpr double kLeastLatencyBytes = 0.2e6;
@@ -69,7 +43,7 @@ int ChainChunks(Bytes bytes, int ranks) {
 // The ops of one collective stand one block behind the other, one op of each rank in a block: the beginning, a step each of
 // the reduction, a chunk each of a chain, a step each of the gathering or exchange, and the end.
 struct Layout {
-  const Kind* kind = nullptr;
+  const CollectiveKind* kind = nullptr;
   int ranks = 0;
   int root = 0;
   OpIndex first = 0;  // in the new graph
@@ -115,7 +89,7 @@ class Expansion {
       if (next >= sim::kMaxOps)
         throw InputError("a graph of 2^31 ops or more, those of its collectives counted");
       first_.push_back(static_cast<OpIndex>(next));
-      if (const Kind* kind = KindOf(op)) {
+      if (const CollectiveKind* kind = KindOf(op)) {
         if (op.inputs.size() > static_cast<std::size_t>(kMostRanks))
           Fail(op, fmt::format("a collective of {} ranks; {} are the most", op.inputs.size(), kMostRanks));
         const int ranks = static_cast<int>(op.inputs.size());
@@ -198,7 +172,7 @@ class Expansion {
   }
 
   // 0 where it does not say.
-  static int RootOf(const sim::Op& op, const Kind& kind, int ranks) {
+  static int RootOf(const sim::Op& op, const CollectiveKind& kind, int ranks) {
     const sim::Attribute* const found = sim::FindAttribute(op.attributes, kRootRank);
     if (!kind.has_root() || found == nullptr) return 0;
     const auto* root = std::get_if<std::int64_t>(&found->value);
@@ -207,14 +181,14 @@ class Expansion {
     return static_cast<int>(*root);
   }
 
-  int ChunksOf(const sim::Op& op, const Kind& kind) const {
+  int ChunksOf(const sim::Op& op, const CollectiveKind& kind) const {
     const int ranks = static_cast<int>(op.inputs.size());
     if (kind.has_root() && ranks > 1) return ChainChunks(OutputOf(op.inputs.front()).bytes, ranks);
     return kind.cuts() ? ranks : 1;
   }
 
   // What would be lost.
-  static void CheckFields(const sim::Op& op, const Kind& kind) {
+  static void CheckFields(const sim::Op& op, const CollectiveKind& kind) {
     const auto refuse = [&](bool set, const char* field, const char* why) {
       if (set) Fail(op, fmt::format("has {}, but {} must have none: {}", field, op.type, why));
     };
@@ -475,35 +449,6 @@ class Expansion {
 };
 
 }  // namespace
-
-std::string NoCollective(const std::string& type) {
-  return std::ranges::find(kKinds, std::string_view(type), &Kind::type) == std::end(kKinds) ? type
-                                                                                            : "other." + type;
-}
-
-std::vector<std::string> CollectiveTypes() {
-  std::vector<std::string> types;
-  for (const Kind& kind : kKinds) types.emplace_back(kind.type);
-  return types;
-}
-
-bool IsCollective(const sim::Op& op) {
-  return KindOf(op) != nullptr;
-}
-
-bool HasRoot(const sim::Op& collective) {
-  const Kind* kind = KindOf(collective);
-  return kind != nullptr && kind->has_root();
-}
-
-bool HasCollectives(const OpGraph& graph) {
-  return std::ranges::any_of(graph.ops, IsCollective);
-}
-
-Bytes ChunkOf(Bytes bytes, int of, int ranks) {
-  const auto up_to = [&](int i) { return bytes / ranks * i + bytes % ranks * i / ranks; };
-  return up_to(of + 1) - up_to(of);
-}
 
 OpGraph ExpandCollectives(const OpGraph& graph) {
   return IsRankProgram(graph) ? Expansion(OfAllRanks(graph)).Run() : Expansion(graph).Run();

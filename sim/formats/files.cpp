@@ -11,12 +11,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "sim/error.h"
-#include "sim/formats/compression.h"
+#include "sim/base/error.h"
+#include "sim/base/output_error.h"
+#include "sim/formats/document/compression.h"
+#include "sim/formats/document/source.h"
 #include "sim/formats/formats.h"
 #include "sim/formats/outputs.h"
-#include "sim/formats/source.h"
-#include "sim/output_error.h"
 
 namespace stowplan::formats {
 namespace {

@@ -6,9 +6,9 @@
 
 #include <fmt/format.h>
 
-#include "sim/error.h"
+#include "sim/base/error.h"
+#include "sim/formats/document/json_text.h"
 #include "sim/formats/formats.h"
-#include "sim/formats/json_text.h"
 
 namespace stowplan::formats {
 namespace {

@@ -7,12 +7,12 @@
 
 #include <fmt/format.h>
 
-#include "sim/error.h"
+#include "sim/base/error.h"
+#include "sim/base/spec.h"
+#include "sim/formats/document/json_reader.h"
+#include "sim/formats/document/json_text.h"
+#include "sim/formats/document/source.h"
 #include "sim/formats/formats.h"
-#include "sim/formats/json_reader.h"
-#include "sim/formats/json_text.h"
-#include "sim/formats/source.h"
-#include "sim/spec.h"
 
 namespace stowplan::formats {
 namespace {

@@ -6,8 +6,8 @@
 
 #include <fmt/format.h>
 
-#include "sim/error.h"
-#include "sim/formats/collectives.h"
+#include "sim/base/error.h"
+#include "sim/formats/collective_types.h"
 
 namespace stowplan::formats {
 namespace {

@@ -2,10 +2,10 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "sim/error.h"
+#include "sim/base/error.h"
+#include "sim/formats/document/source.h"
+#include "sim/formats/document/yaml_reader.h"
 #include "sim/formats/formats.h"
-#include "sim/formats/source.h"
-#include "sim/formats/yaml_reader.h"
 
 namespace stowplan::formats {
 namespace {

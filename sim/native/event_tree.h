@@ -7,7 +7,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "sim/exact.h"
+#include "sim/base/exact.h"
 
 namespace stowplan::sim {
 

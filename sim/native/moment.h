@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <limits>
 
-#include "sim/exact.h"
-#include "sim/units.h"
+#include "sim/base/exact.h"
+#include "sim/base/units.h"
 
 namespace stowplan::sim {
 

@@ -4,20 +4,20 @@
 
 namespace stowplan::sim {
 
-std::int64_t CountWithoutDuration(const Problem::Compiled& c) {
+std::int64_t CountWithoutDuration(const Compiled& c) {
   std::int64_t number = 0;
   for (OpIndex op = 0; op < c.ops; ++op) {
     bool some = false;
     for (DeviceIndex d = 0; d < c.devices; ++d) some = some || c.CostOf(op, d) == 0;
     number += some;
   }
-  const bool at_once = std::any_of(
-      c.routes.begin(), c.routes.end(),
-      [](const Problem::Compiled::Route& route) { return route.from != route.to && route.latency == 0; });
+  const bool at_once = std::any_of(c.routes.begin(), c.routes.end(), [](const Compiled::Route& route) {
+    return route.from != route.to && route.latency == 0;
+  });
   return number + (at_once ? static_cast<std::int64_t>(c.edges.size()) : 0);
 }
 
-Picos LongestDuration(const Problem::Compiled& c) {
+Picos LongestDuration(const Compiled& c) {
   Picos longest = 0;
   for (OpIndex op = 0; op < c.ops; ++op) {
     for (DeviceIndex d = 0; d < c.devices; ++d)
@@ -25,7 +25,7 @@ Picos LongestDuration(const Problem::Compiled& c) {
   }
   Bytes most = 0;
   for (const Bytes bytes : c.output_bytes) most = std::max(most, bytes);
-  for (const Problem::Compiled::Route& route : c.routes)
+  for (const Compiled::Route& route : c.routes)
     longest = std::max(longest, route.latency + c.TransferTime(route, most));
   return longest;
 }

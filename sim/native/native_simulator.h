@@ -5,16 +5,16 @@
 
 #include "sim/native/ends.h"
 #include "sim/native/issues.h"
-#include "sim/native/links/route_resources.h"
 #include "sim/native/records.h"
+#include "sim/native/route_resources.h"
 #include "sim/native/run.h"
 #include "sim/native/sending.h"
 
 namespace stowplan::sim {
 
 // How many ops and transfers may take no time, and the longest time that anything takes alone.
-std::int64_t CountWithoutDuration(const Problem::Compiled& compiled);
-Picos LongestDuration(const Problem::Compiled& compiled);
+std::int64_t CountWithoutDuration(const Compiled& compiled);
+Picos LongestDuration(const Compiled& compiled);
 
 // LinksOf<Moment>: a class of links, constructed from (compiled, sharing, moments). Runs whose moments 64 bits do not
 // hold are made with 128.

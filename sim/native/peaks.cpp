@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "sim/error.h"
+#include "sim/base/error.h"
 
 namespace stowplan::sim {
 namespace {
@@ -16,13 +16,13 @@ int BitWidth(UInt128 value) {
 
 }  // namespace
 
-std::size_t MostOwnBlocks(const Problem::Compiled& c) {
-  const auto workspaces = std::count_if(
-      c.rows.begin(), c.rows.end(), [](const Problem::Compiled::OpRow& row) { return row.workspace != 0; });
+std::size_t MostOwnBlocks(const Compiled& c) {
+  const auto workspaces = std::count_if(c.rows.begin(), c.rows.end(),
+                                        [](const Compiled::OpRow& row) { return row.workspace != 0; });
   return c.output_bytes.size() + static_cast<std::size_t>(workspaces);
 }
 
-std::size_t MostBlocks(const Problem::Compiled& c) {
+std::size_t MostBlocks(const Compiled& c) {
   return MostOwnBlocks(c) + c.most_transfers - c.most_light + 1;
 }
 

@@ -22,8 +22,8 @@ struct Block {
 
 // No run has more blocks, one that is nothing included, and no device has more that its ops ask for. (Copies on a device are
 // of outputs on others.)
-std::size_t MostBlocks(const Problem::Compiled& compiled);
-std::size_t MostOwnBlocks(const Problem::Compiled& compiled);
+std::size_t MostBlocks(const Compiled& compiled);
+std::size_t MostOwnBlocks(const Compiled& compiled);
 
 // Time is cut into buckets whose allocations and frees are added up. Only those in which a peak, or the first
 // request that does not fit, can be are gone through in their order.

@@ -6,7 +6,7 @@
 #include <tuple>
 
 #include "sim/native/run.h"
-#include "sim/stopped.h"
+#include "sim/outcome.h"
 
 namespace stowplan::sim {
 

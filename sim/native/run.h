@@ -18,15 +18,16 @@
 #include <utility>
 #include <vector>
 
-#include "sim/error.h"
+#include "sim/base/error.h"
 #include "sim/native/event_tree.h"
 #include "sim/native/index_set.h"
 #include "sim/native/issuable_ops.h"
 #include "sim/native/moment.h"
 #include "sim/native/peaks.h"
+#include "sim/native/pipeline_order.h"
 #include "sim/native/shared_device.h"
 #include "sim/native/transfers.h"
-#include "sim/pipeline_order.h"
+#include "sim/simulator.h"
 
 namespace stowplan::sim {
 
@@ -43,7 +44,6 @@ class NativeRun {
   const Outcome* Run(const Placement& placement, const RunOptions& options);
 
  private:
-  using Compiled = Problem::Compiled;
   using Id = Compiled::Id;
   using BlockId = std::int32_t;  // place in blocks_
   static constexpr BlockId kNothing = 0;

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <vector>
 
+#include "sim/base/exact.h"
+#include "sim/base/units.h"
 #include "sim/cluster.h"
-#include "sim/exact.h"
-#include "sim/units.h"
 
 namespace stowplan::sim {
 

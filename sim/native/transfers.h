@@ -17,8 +17,8 @@ struct Transfer {
   Picos move = 0;  // M: time beyond the latency when nothing is shared
   Bytes bytes = 0;
   OpIndex producer = 0;
-  Problem::Compiled::Id route = 0;
-  Problem::Compiled::Id readers_end = 0;  // behind its last reader (run.h)
+  Compiled::Id route = 0;
+  Compiled::Id readers_end = 0;  // behind its last reader (run.h)
 };
 using Transfers = ById<Transfer>;  // by queue number
 

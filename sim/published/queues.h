@@ -15,7 +15,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "sim/units.h"
+#include "sim/base/units.h"
 
 namespace stowplan::sim {
 

@@ -8,13 +8,13 @@
 #include <utility>
 #include <vector>
 
-#include "sim/error.h"
-#include "sim/exact.h"
+#include "sim/base/error.h"
+#include "sim/base/exact.h"
+#include "sim/outcome.h"
 #include "sim/published/queues.h"
-#include "sim/published/rules.h"
 #include "sim/published/wiring.h"
+#include "sim/published_rules.h"
 #include "sim/simulator.h"
-#include "sim/stopped.h"
 
 namespace stowplan::sim {
 

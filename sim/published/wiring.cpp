@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "sim/published/rules.h"
+#include "sim/published_rules.h"
 
 namespace stowplan::sim {
 

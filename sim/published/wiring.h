@@ -5,10 +5,10 @@
 #include <cstdint>
 #include <vector>
 
+#include "sim/base/exact.h"
+#include "sim/base/units.h"
 #include "sim/cost_model.h"
-#include "sim/exact.h"
 #include "sim/op_graph.h"
-#include "sim/units.h"
 
 namespace stowplan::sim {
 

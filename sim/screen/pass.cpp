@@ -1,6 +1,6 @@
 #include "sim/screen/pass.h"
 
-#include "sim/processor.h"
+#include "sim/base/processor.h"
 
 namespace stowplan::sim {
 namespace {

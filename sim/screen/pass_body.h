@@ -9,9 +9,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "sim/published/rules.h"
-#include "sim/screen.h"
+#include "sim/published_rules.h"
 #include "sim/screen/pass.h"
+#include "sim/screen/screen.h"
 
 namespace stowplan::sim {
 namespace {

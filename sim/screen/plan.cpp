@@ -3,14 +3,13 @@
 #include <algorithm>
 #include <numeric>
 
-#include "sim/error.h"
+#include "sim/base/error.h"
 #include "sim/horizon.h"
-#include "sim/published/rules.h"
+#include "sim/published_rules.h"
 
 namespace stowplan::sim {
 namespace {
 
-using Compiled = Problem::Compiled;
 using Id = ScreenPlan::Id;
 
 // By op, the earliest end on devices that wait for nobody; readers start no sooner.

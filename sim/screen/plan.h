@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "sim/compiled.h"
+#include "sim/simulator.h"
 
 namespace stowplan::sim {
 

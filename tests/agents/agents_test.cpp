@@ -6,10 +6,10 @@
 #include <gtest/gtest.h>
 
 #include "agents/agent.h"
-#include "agents/moves.h"
-#include "agents/objective.h"
 #include "agents/placements.h"
-#include "sim/error.h"
+#include "agents/search/moves.h"
+#include "agents/search/objective.h"
+#include "sim/base/error.h"
 #include "tests/agents/problems.h"
 
 namespace stowplan::agents {

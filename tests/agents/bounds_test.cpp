@@ -1,9 +1,9 @@
-#include "agents/bounds.h"
+#include "agents/bounds/bounds.h"
 
 #include <gtest/gtest.h>
 
-#include "agents/random.h"
-#include "agents/work_bound.h"
+#include "agents/bounds/work_bound.h"
+#include "agents/random_numbers.h"
 #include "tests/agents/problems.h"
 
 namespace stowplan::agents {

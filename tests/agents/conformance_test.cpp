@@ -10,8 +10,8 @@
 #include <gtest/gtest.h>
 
 #include "agents/agent.h"
-#include "agents/bounds.h"
-#include "sim/error.h"
+#include "agents/bounds/bounds.h"
+#include "sim/base/error.h"
 #include "tests/agents/problems.h"
 
 namespace stowplan::agents {

@@ -1,5 +1,5 @@
 // Earliest task first against a second, plain implementation that looks at every pair before every step.
-#include "agents/earliest_first.h"
+#include "agents/classical/earliest_first.h"
 
 #include <algorithm>
 #include <map>
@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "agents/random.h"
+#include "agents/random_numbers.h"
 #include "tests/agents/problems.h"
 
 namespace stowplan::agents {

@@ -9,8 +9,8 @@
 #include <gtest/gtest.h>
 
 #include "agents/agent.h"
-#include "agents/random.h"
-#include "sim/error.h"
+#include "agents/random_numbers.h"
+#include "sim/base/error.h"
 #include "sim/formats/formats.h"
 #include "tests/agents/problems.h"
 #include "tests/temp_folder.h"

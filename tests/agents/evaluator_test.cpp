@@ -7,9 +7,9 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "agents/moves.h"
 #include "agents/placements.h"
-#include "sim/error.h"
+#include "agents/search/moves.h"
+#include "sim/base/error.h"
 #include "tests/agents/problems.h"
 
 namespace stowplan::agents {

@@ -13,8 +13,8 @@
 #include <sys/wait.h>
 
 #include "agents/agent.h"
-#include "agents/line_process.h"
-#include "sim/error.h"
+#include "agents/external/line_process.h"
+#include "sim/base/error.h"
 #include "tests/agents/problems.h"
 #include "tests/temp_folder.h"
 

@@ -1,5 +1,5 @@
 // The linear program of favourite children: optima known by hand, and what every optimum keeps.
-#include "agents/favourite_children.h"
+#include "agents/classical/favourite_children.h"
 
 #include <algorithm>
 #include <map>
@@ -7,7 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "sim/error.h"
+#include "sim/base/error.h"
 #include "tests/agents/problems.h"
 
 namespace stowplan::agents {

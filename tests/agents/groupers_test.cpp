@@ -7,9 +7,9 @@
 #include <gtest/gtest.h>
 
 #include "agents/groupers/order_list.h"
-#include "agents/random.h"
+#include "agents/random_numbers.h"
 #include "agents/task.h"
-#include "sim/error.h"
+#include "sim/base/error.h"
 #include "tests/agents/problems.h"
 
 namespace stowplan::agents {

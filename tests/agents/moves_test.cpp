@@ -1,4 +1,4 @@
-#include "agents/moves.h"
+#include "agents/search/moves.h"
 
 #include <algorithm>
 #include <set>

@@ -1,4 +1,4 @@
-#include "agents/neighbours.h"
+#include "agents/search/neighbours.h"
 
 #include <gtest/gtest.h>
 

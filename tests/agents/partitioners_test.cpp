@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "agents/agent.h"
-#include "agents/partition_graph.h"
+#include "agents/classical/partition_graph.h"
 #include "tests/agents/problems.h"
 
 namespace stowplan::agents {

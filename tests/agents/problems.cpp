@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "agents/agent.h"
-#include "agents/random.h"
+#include "agents/random_numbers.h"
 
 namespace stowplan::agents {
 namespace {

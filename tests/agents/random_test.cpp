@@ -1,8 +1,8 @@
-#include "agents/random.h"
-
 #include <numeric>
 
 #include <gtest/gtest.h>
+
+#include "agents/random_numbers.h"
 
 namespace stowplan::agents {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "agents/agent.h"
 #include "agents/placements.h"
-#include "agents/random.h"
+#include "agents/random_numbers.h"
 #include "agents/shared_evaluation.h"
 #include "tests/agents/problems.h"
 #include "tests/agents/threaded_ranks.h"

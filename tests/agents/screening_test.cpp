@@ -1,12 +1,12 @@
 // What searches see of a screen; the screen itself is tested in tests/sim/screen_test.cpp.
-#include "agents/screening.h"
+#include "agents/search/screening.h"
 
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "agents/placements.h"
-#include "agents/random.h"
+#include "agents/random_numbers.h"
 #include "tests/agents/problems.h"
 
 namespace stowplan::agents {

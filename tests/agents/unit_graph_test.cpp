@@ -1,4 +1,4 @@
-#include "agents/unit_graph.h"
+#include "agents/classical/unit_graph.h"
 
 #include <algorithm>
 #include <cstdlib>

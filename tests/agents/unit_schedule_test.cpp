@@ -1,4 +1,4 @@
-#include "agents/unit_schedule.h"
+#include "agents/classical/unit_schedule.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

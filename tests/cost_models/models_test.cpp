@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "cost_models/ratio_curve.h"
+#include "cost_models/parameters/ratio_curve.h"
 #include "sim/cost_model.h"
 #include "tests/cost_models/testing.h"
 #include "tests/temp_folder.h"

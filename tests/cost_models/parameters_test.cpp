@@ -1,4 +1,4 @@
-#include "cost_models/parameters.h"
+#include "cost_models/parameters/parameters.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

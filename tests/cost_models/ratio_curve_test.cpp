@@ -1,4 +1,4 @@
-#include "cost_models/ratio_curve.h"
+#include "cost_models/parameters/ratio_curve.h"
 
 #include <cmath>
 
@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "cost_models/portable_math.h"
+#include "cost_models/work/portable_math.h"
 #include "tests/cost_models/testing.h"
 
 namespace stowplan::cost_models {

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "cost_models/embedded_data.h"
-#include "cost_models/parameters.h"
+#include "cost_models/parameters/parameters.h"
 #include "tests/cost_models/testing.h"
 #include "tests/temp_folder.h"
 

@@ -1,4 +1,4 @@
-#include "cost_models/table_fit.h"
+#include "cost_models/calibration/table_fit.h"
 
 #include <cmath>
 
@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "cost_models/small_linear.h"
+#include "cost_models/calibration/small_linear.h"
 #include "tests/cost_models/testing.h"
 
 namespace stowplan::cost_models {

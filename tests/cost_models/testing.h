@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "cost_models/cost_models.h"
-#include "cost_models/parameters.h"
+#include "cost_models/parameters/parameters.h"
 #include "sim/op_graph.h"
 
 namespace stowplan::cost_models::testing {
@@ -48,7 +48,7 @@ std::string InputErrorOf(F f);
 
 #include <gtest/gtest.h>
 
-#include "sim/error.h"
+#include "sim/base/error.h"
 
 template <typename F>
 std::string stowplan::cost_models::testing::InputErrorOf(F f) {

@@ -42,8 +42,8 @@ class Planted(unittest.TestCase):
 
     def test_what_is_not_run_could_be(self):
         page = "<!-- not run: takes hours -->\n```sh\n{} --all\n```\n"
-        self.assertEqual(self.failures(page.format("bench/studies/kills.py")), [])
-        self.assertEqual(len(self.failures(page.format("bench/studies/growth.json"))), 1)
+        self.assertEqual(self.failures(page.format("tables/studies/kills.py")), [])
+        self.assertEqual(len(self.failures(page.format("tables/studies/growth.json"))), 1)
 
     def test_other_blocks_are_no_commands(self):
         self.assertEqual(self.failures("```json\nfalse\n```\n```\nfalse\n```\n"), [])

@@ -53,13 +53,13 @@ class Readme(unittest.TestCase):
     def test_its_picture_is_that_of_the_committed_rows(self):
         with tempfile.TemporaryDirectory() as folder:
             out = os.path.join(folder, "picture.svg")
-            subprocess.run([sys.executable, "-B", os.path.join(ROOT, "bench", "studies", "picture.py"), os.path.join(ROOT, "results", "placeto", "rows.csv"), out],
+            subprocess.run([sys.executable, "-B", os.path.join(ROOT, "tables", "studies", "picture.py"), os.path.join(ROOT, "results", "placeto", "rows.csv"), out],
                            check=True)
             with open(out, encoding="utf-8") as file:
-                self.assertEqual(file.read(), read("docs", "picture.svg"), "bench/studies/picture.py draws it anew")
+                self.assertEqual(file.read(), read("docs", "picture.svg"), "tables/studies/picture.py draws it anew")
 
     def test_labels_of_the_picture_do_not_overlap(self):
-        spec = importlib.util.spec_from_file_location("picture", os.path.join(ROOT, "bench", "studies", "picture.py"))
+        spec = importlib.util.spec_from_file_location("picture", os.path.join(ROOT, "tables", "studies", "picture.py"))
         picture = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(picture)
         placed = [y for y, _ in picture.spread([(100, "a"), (98, "b"), (101, "c"), (150, "d")], 15)]

@@ -1,7 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "sim/error.h"
+#include "sim/base/error.h"
 #include "sim/formats/formats.h"
 #include "tests/formats/testing.h"
 

@@ -7,7 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "sim/error.h"
+#include "sim/base/error.h"
 #include "sim/formats/formats.h"
 #include "sim/simulator.h"
 #include "tests/formats/sample_catalogue.h"

@@ -1,12 +1,12 @@
-#include "sim/formats/document.h"
+#include "sim/formats/document/document.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "sim/error.h"
-#include "sim/formats/document_data.h"
-#include "sim/formats/json_reader.h"
-#include "sim/formats/yaml_reader.h"
+#include "sim/base/error.h"
+#include "sim/formats/document/document_builder.h"
+#include "sim/formats/document/json_reader.h"
+#include "sim/formats/document/yaml_reader.h"
 #include "tests/formats/testing.h"
 
 namespace stowplan::formats {

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <zlib.h>
 
-#include "sim/error.h"
+#include "sim/base/error.h"
 #include "sim/formats/formats.h"
 #include "sim/formats/outputs.h"
 #include "tests/formats/testing.h"

@@ -1,9 +1,9 @@
 #include "tests/formats/readers.h"
 
-#include "sim/error.h"
+#include "sim/base/error.h"
+#include "sim/formats/document/json_reader.h"
+#include "sim/formats/document/yaml_reader.h"
 #include "sim/formats/formats.h"
-#include "sim/formats/json_reader.h"
-#include "sim/formats/yaml_reader.h"
 #include "tests/formats/sample_catalogue.h"
 
 namespace stowplan::formats {

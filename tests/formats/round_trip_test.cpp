@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "sim/formats/document/units_text.h"
 #include "sim/formats/formats.h"
-#include "sim/formats/units_text.h"
 #include "tests/formats/testing.h"
 
 namespace stowplan::formats {

@@ -9,10 +9,10 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "sim/error.h"
+#include "sim/base/error.h"
+#include "sim/formats/document/json_reader.h"
+#include "sim/formats/document/source.h"
 #include "sim/formats/formats.h"
-#include "sim/formats/json_reader.h"
-#include "sim/formats/source.h"
 #include "tests/formats/testing.h"
 #include "tests/sim/no_cost_model.h"
 

@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "sim/error.h"
+#include "sim/base/error.h"
 
 namespace stowplan::formats {
 namespace {

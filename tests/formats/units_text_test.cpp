@@ -1,4 +1,4 @@
-#include "sim/formats/units_text.h"
+#include "sim/formats/document/units_text.h"
 
 #include <gtest/gtest.h>
 

@@ -5,7 +5,7 @@
 
 Documents of tests/formats/samples and tests/profiler/samples and excerpts of docs/formats.md must satisfy the schema of
 their format, those of samples/refused must not (those of refused/beyond_schema are wrong in ways that no schema can say,
-and must satisfy it). So must the tables of bench/data/tables and examples/. Says "skipped" with status 77 where the packages python3-jsonschema and python3-yaml are missing.
+and must satisfy it). So must the tables of tables/papers and examples/. Says "skipped" with status 77 where the packages python3-jsonschema and python3-yaml are missing.
 """
 
 import json
@@ -63,7 +63,7 @@ def main():
             for path in documents(samples / folder):
                 check(path, format_of(path, formats), load(path), wanted)
                 count += 1
-    shipped = [path for path in documents(root / "bench" / "data" / "tables") if path.stem != "columns"]
+    shipped = [path for path in documents(root / "tables" / "papers") if path.stem != "columns"]
     for path in [*shipped, root / "examples" / "table.yaml"]:
         check(path, "experiment", load(path), True)
         count += 1

@@ -6,9 +6,9 @@
 #include <fstream>
 #include <string>
 
-#include "agents/rl/byte_state.h"
 #include "agents/rl/checkpoint.h"
-#include "sim/error.h"
+#include "agents/rl/nn/byte_state.h"
+#include "sim/base/error.h"
 #include "tests/temp_folder.h"
 
 namespace {

@@ -8,7 +8,7 @@
 #include <memory>
 #include <string>
 
-#include "sim/error.h"
+#include "sim/base/error.h"
 #include "sim/simulator.h"
 #include "tests/sim/compare.h"
 #include "tests/sim/oracle.h"

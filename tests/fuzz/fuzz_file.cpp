@@ -7,12 +7,12 @@
 #include <string>
 #include <string_view>
 
-#include "tests/bench/readers.h"
+#include "tests/tables/readers.h"
 
 namespace {
 
-const stowplan::bench::FileReader& Reader() {
-  for (const auto& reader : stowplan::bench::STOWPLAN_FUZZ_READERS()) {
+const stowplan::tables::FileReader& Reader() {
+  for (const auto& reader : stowplan::tables::STOWPLAN_FUZZ_READERS()) {
     if (std::string_view(reader.name) == STOWPLAN_FUZZ_READER) return reader;
   }
   std::abort();  // the list of readers and CMakeLists.txt differ

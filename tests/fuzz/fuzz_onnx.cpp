@@ -5,7 +5,7 @@
 #include <fstream>
 
 #include "scenarios/importers/onnx.h"
-#include "sim/error.h"
+#include "sim/base/error.h"
 #include "sim/formats/formats.h"
 #include "tests/scenarios/onnx/samples.h"
 

@@ -52,7 +52,7 @@ _TESTS = "tests"
 # (what the header's name starts with; the folders or files that may include it, or what the files' paths start with, up to
 # an underscore; heavy: kept out of shared headers)
 LIBRARIES = (
-    (("oneapi/tbb", "tbb/"), ("sim/parallel.cpp",), True),
+    (("oneapi/tbb", "tbb/"), ("sim/base/parallel.cpp",), True),
     (("nlohmann/",), ("sim/formats", "cost_models", "scenarios", "agents", "profiler", "bench", _TESTS), True),
     (("yaml-cpp/",), ("sim/formats", "cost_models", "scenarios", "bench", _TESTS), True),
     (("fmt/",), ("sim/formats", "cost_models", "scenarios", "agents", "profiler", "bench", "python", _TESTS), True),
@@ -70,7 +70,7 @@ LIBRARIES = (
     (("pybind11/",), ("python",), True),
     (("gtest/", "gmock/", "rapidcheck"), (_TESTS,), False),
     (("benchmark/",), ("bench",), False),
-    (("simgrid/",), ("bench/speed/simgrid_peer.cpp",), True),
+    (("simgrid/",), ("bench/simgrid_peer.cpp",), True),
     (("unistd.h", "fcntl.h", "sys/", "dlfcn.h", "sched.h", "pthread.h", "signal.h", "termios.h", "link.h", "malloc.h", "poll.h",
       "spawn.h"),
      ("sim/formats", "agents", "cost_models", "profiler", "bench", _TESTS), False),

@@ -21,7 +21,7 @@ CLEAN = {
     "docs/more/page.md": "# [Page](../protocol.md)\n\n[one](../protocol.md#twice-1) [two](#page)\n",
     "agents/agent.h": "// docs/protocol.md#samples, #twice and #what-is-fitted; docs/protocol.md. An entry of the registry.\n",
     "bench/main.cpp": '// Preset `paper` of hierarchical(preset=paper) on k40(gpus=2), rules native. Tries again; try {\n',
-    "bench/data/vendor/lib.js": f"// {protocol}, parcel and stretch of others\n",
+    "output/data/vendor/lib.js": f"// {protocol}, parcel and stretch of others\n",
     "scenarios/importers/onnx/newer_sets.cpp": "TextAttribute(node, \"keep_aspect_ratio_policy\", \"stretch\")\n",
     "build/release/x.txt": f"{papers}\n",
 }

@@ -1,4 +1,4 @@
-#include "profiler/correlation.h"
+#include "profiler/traces/correlation.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "profiler/kineto.h"
+#include "profiler/traces/kineto.h"
 
 #include <set>
 
@@ -6,9 +6,9 @@
 #include <nlohmann/json.hpp>
 #include <rapidcheck/gtest.h>
 
-#include "profiler/correlation.h"
-#include "profiler/sanitiser.h"
-#include "sim/error.h"
+#include "profiler/traces/correlation.h"
+#include "profiler/traces/sanitiser.h"
+#include "sim/base/error.h"
 #include "tests/profiler/testing.h"
 
 namespace stowplan::profiler {

@@ -1,4 +1,4 @@
-#include "profiler/nvtx_ops.h"
+#include "profiler/traces/nvtx_ops.h"
 
 #include <gtest/gtest.h>
 

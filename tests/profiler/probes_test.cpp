@@ -7,7 +7,7 @@
 
 #include "profiler/probe_rows.h"
 #include "profiler/statistics.h"
-#include "sim/error.h"
+#include "sim/base/error.h"
 
 namespace stowplan::profiler {
 namespace {

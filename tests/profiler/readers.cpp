@@ -2,11 +2,11 @@
 
 #include <string>
 
-#include "profiler/kineto.h"
-#include "profiler/recording.h"
-#include "profiler/sanitiser.h"
 #include "profiler/step_recording.h"
-#include "sim/error.h"
+#include "profiler/traces/kineto.h"
+#include "profiler/traces/recording.h"
+#include "profiler/traces/sanitiser.h"
+#include "sim/base/error.h"
 #include "sim/formats/formats.h"
 
 namespace stowplan::profiler {

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "profiler/step_recording.h"
-#include "sim/error.h"
+#include "sim/base/error.h"
 #include "sim/formats/formats.h"
 
 namespace stowplan::profiler {

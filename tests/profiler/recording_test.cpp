@@ -1,4 +1,4 @@
-#include "profiler/recording.h"
+#include "profiler/traces/recording.h"
 
 #include <filesystem>
 #include <fstream>
@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <rapidcheck/gtest.h>
 
-#include "profiler/record_fields.h"
+#include "profiler/traces/record_fields.h"
 #include "sim/formats/formats.h"
 #include "tests/profiler/testing.h"
 #include "tests/temp_folder.h"

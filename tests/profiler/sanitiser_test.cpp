@@ -1,10 +1,10 @@
 // One fixture for each fault that recorders are known to have (docs/profiling.md), made from a sound trace.
-#include "profiler/sanitiser.h"
+#include "profiler/traces/sanitiser.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "profiler/correlation.h"
+#include "profiler/traces/correlation.h"
 #include "tests/profiler/testing.h"
 
 namespace stowplan::profiler {

@@ -6,7 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "sim/error.h"
+#include "sim/base/error.h"
 #include "tests/profiler/readers.h"
 
 namespace stowplan::profiler {

@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "profiler/record_fields.h"
-#include "sim/error.h"
+#include "profiler/traces/record_fields.h"
+#include "sim/base/error.h"
 
 namespace stowplan::profiler {
 namespace {

@@ -6,7 +6,7 @@
 
 #include <rapidcheck.h>
 
-#include "profiler/records.h"
+#include "profiler/traces/records.h"
 
 namespace stowplan::profiler {
 

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "scenarios/scenarios.h"
-#include "sim/error.h"
+#include "sim/base/error.h"
 #include "tests/scenarios/test_catalogue.h"
 
 namespace stowplan::scenarios {

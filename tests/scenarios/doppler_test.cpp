@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "scenarios/scenarios.h"
+#include "sim/base/error.h"
 #include "sim/cost_model.h"
-#include "sim/error.h"
 #include "sim/formats/formats.h"
 #include "sim/simulator.h"
 #include "tests/scenarios/test_catalogue.h"

@@ -13,8 +13,8 @@
 #include "scenarios/exporters/placed_modules.h"
 #include "scenarios/importers/device_map.h"
 #include "scenarios/scenarios.h"
-#include "sim/error.h"
-#include "sim/modules.h"
+#include "sim/analysis/modules.h"
+#include "sim/base/error.h"
 #include "tests/scenarios/test_catalogue.h"
 
 namespace stowplan::scenarios {

@@ -1,4 +1,4 @@
-#include "scenarios/families.h"
+#include "scenarios/workloads/families.h"
 
 #include <algorithm>
 #include <set>
@@ -6,7 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "sim/error.h"
+#include "sim/base/error.h"
 
 namespace stowplan::scenarios {
 namespace {

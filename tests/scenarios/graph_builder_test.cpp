@@ -1,4 +1,4 @@
-#include "scenarios/graph_builder.h"
+#include "scenarios/builder/graph_builder.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -9,8 +9,8 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "scenarios/layers.h"
-#include "sim/error.h"
+#include "scenarios/builder/layers.h"
+#include "sim/base/error.h"
 #include "tests/scenarios/graph_checks.h"
 #include "tests/scenarios/graph_view.h"
 #include "tests/scenarios/serial_memory.h"

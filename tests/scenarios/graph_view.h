@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "sim/error.h"
+#include "sim/base/error.h"
 #include "sim/op_graph.h"
 
 namespace stowplan::scenarios {

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "scenarios/scenarios.h"
-#include "sim/error.h"
+#include "sim/base/error.h"
 #include "sim/formats/formats.h"
 #include "tests/scenarios/graph_view.h"
 #include "tests/scenarios/test_catalogue.h"

@@ -1,6 +1,6 @@
-// Micro-batches (scenarios/micro_batches.h) in the order of a schedule (sim/pipeline_order.h): against what the schedules'
+// Micro-batches (scenarios/workloads/micro_batches.h) in the order of a schedule (sim/native/pipeline_order.h): against what the schedules'
 // papers derive, and properties of any graph.
-#include "scenarios/micro_batches.h"
+#include "scenarios/workloads/micro_batches.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -12,9 +12,9 @@
 #include <rapidcheck/gtest.h>
 
 #include "scenarios/scenarios.h"
-#include "sim/error.h"
+#include "sim/base/error.h"
 #include "sim/formats/formats.h"
-#include "sim/pipeline_order.h"
+#include "sim/native/pipeline_order.h"
 #include "sim/simulator.h"
 #include "tests/scenarios/test_catalogue.h"
 #include "tests/sim/no_cost_model.h"

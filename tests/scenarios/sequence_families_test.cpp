@@ -5,9 +5,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "scenarios/families.h"
 #include "scenarios/scenarios.h"
 #include "scenarios/sizes.h"
+#include "scenarios/workloads/families.h"
 #include "tests/scenarios/graph_checks.h"
 #include "tests/scenarios/graph_counts.h"
 #include "tests/scenarios/serial_memory.h"

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "scenarios/scenarios.h"
-#include "sim/error.h"
+#include "sim/base/error.h"
 
 namespace stowplan::scenarios {
 namespace {

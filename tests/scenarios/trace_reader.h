@@ -4,7 +4,7 @@
 #include <string>
 
 #include "scenarios/importers/trace.h"
-#include "sim/error.h"
+#include "sim/base/error.h"
 #include "sim/formats/formats.h"
 
 namespace stowplan::scenarios {

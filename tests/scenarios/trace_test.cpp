@@ -10,8 +10,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "sim/base/error.h"
 #include "sim/cost_model.h"
-#include "sim/error.h"
 #include "sim/formats/formats.h"
 #include "sim/simulator.h"
 #include "tests/scenarios/graph_view.h"

@@ -1,5 +1,5 @@
-// granularity=unfused keeps what the fused graph says and adds helpers around it (scenarios/unfused.h).
-#include "scenarios/unfused.h"
+// granularity=unfused keeps what the fused graph says and adds helpers around it (scenarios/builder/unfused.h).
+#include "scenarios/builder/unfused.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -10,9 +10,9 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "scenarios/layers.h"
+#include "scenarios/builder/layers.h"
 #include "scenarios/scenarios.h"
-#include "sim/error.h"
+#include "sim/base/error.h"
 #include "tests/scenarios/graph_checks.h"
 #include "tests/scenarios/graph_view.h"
 #include "tests/scenarios/serial_memory.h"

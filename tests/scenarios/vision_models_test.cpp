@@ -5,11 +5,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "scenarios/families.h"
-#include "scenarios/graph_builder.h"
+#include "scenarios/builder/graph_builder.h"
 #include "scenarios/scenarios.h"
 #include "scenarios/sizes.h"
-#include "sim/error.h"
+#include "scenarios/workloads/families.h"
+#include "sim/base/error.h"
 #include "tests/scenarios/graph_checks.h"
 #include "tests/scenarios/graph_counts.h"
 #include "tests/scenarios/serial_memory.h"

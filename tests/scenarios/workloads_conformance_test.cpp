@@ -4,7 +4,7 @@
 
 #include "scenarios/scenarios.h"
 #include "scenarios/sizes.h"
-#include "sim/error.h"
+#include "sim/base/error.h"
 #include "tests/scenarios/graph_checks.h"
 
 namespace stowplan::scenarios {

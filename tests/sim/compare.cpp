@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "sim/stopped.h"
+#include "sim/outcome.h"
 
 namespace stowplan::sim {
 namespace {

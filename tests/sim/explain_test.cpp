@@ -1,6 +1,6 @@
 // The explanation must account for every picosecond: the critical path runs without a gap from 0 to the end,
 // and the idle parts add up.
-#include "sim/explain.h"
+#include "sim/analysis/explain.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "sim/fnv.h"
+#include "sim/base/fnv.h"
 
 #include <gtest/gtest.h>
 

@@ -6,9 +6,9 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "sim/base/error.h"
+#include "sim/base/exact.h"
 #include "sim/cost_model.h"
-#include "sim/error.h"
-#include "sim/exact.h"
 #include "sim/simulator.h"
 #include "tests/sim/world.h"
 

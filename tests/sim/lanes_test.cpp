@@ -1,4 +1,4 @@
-#include "sim/lanes.h"
+#include "sim/analysis/lanes.h"
 
 #include <algorithm>
 

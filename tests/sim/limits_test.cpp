@@ -8,12 +8,12 @@
 
 #include <gtest/gtest.h>
 
-#include "sim/error.h"
-#include "sim/exact.h"
-#include "sim/lanes.h"
-#include "sim/screen.h"
+#include "sim/analysis/lanes.h"
+#include "sim/analysis/what_if.h"
+#include "sim/base/error.h"
+#include "sim/base/exact.h"
+#include "sim/screen/screen.h"
 #include "sim/simulator.h"
-#include "sim/what_if.h"
 #include "tests/sim/compare.h"
 #include "tests/sim/oracle.h"
 #include "tests/sim/random_case.h"

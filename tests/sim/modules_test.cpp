@@ -1,5 +1,5 @@
 // Modules as names spell them, in the forms that builders, PyTorch's exporters and tracers write.
-#include "sim/modules.h"
+#include "sim/analysis/modules.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

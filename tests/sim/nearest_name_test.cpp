@@ -1,4 +1,4 @@
-#include "sim/nearest_name.h"
+#include "sim/base/nearest_name.h"
 
 #include <gtest/gtest.h>
 

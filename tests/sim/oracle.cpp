@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "sim/error.h"
+#include "sim/base/error.h"
 #include "tests/sim/oracle_links.h"
 
 namespace stowplan::sim {

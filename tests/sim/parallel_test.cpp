@@ -1,5 +1,5 @@
 // Many placements in parallel: the same outcomes, in the order of submission, for any number of threads.
-#include "sim/parallel.h"
+#include "sim/base/parallel.h"
 
 #include <atomic>
 #include <stdexcept>

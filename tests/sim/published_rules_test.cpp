@@ -2,7 +2,7 @@
 // producers, ops without outputs, ties. 7600 bytes take 1 us to send. Times in comments are microseconds.
 #include <gtest/gtest.h>
 
-#include "sim/error.h"
+#include "sim/base/error.h"
 #include "tests/sim/world.h"
 
 namespace stowplan::sim {

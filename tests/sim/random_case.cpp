@@ -5,8 +5,8 @@
 #include <numeric>
 #include <utility>
 
-#include "sim/error.h"
-#include "sim/exact.h"
+#include "sim/base/error.h"
+#include "sim/base/exact.h"
 #include "sim/formats/formats.h"
 
 namespace stowplan::sim {

@@ -10,7 +10,7 @@
 
 #include <gtest/gtest.h>
 
-#include "sim/error.h"
+#include "sim/base/error.h"
 #include "tests/sim/random_case.h"
 #include "tests/sim/world.h"
 

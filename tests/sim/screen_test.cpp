@@ -1,6 +1,6 @@
 // Screens against a plain program with the same rules, one placement at a time, and against the simulator where they
 // claim its runtimes.
-#include "sim/screen.h"
+#include "sim/screen/screen.h"
 
 #include <algorithm>
 #include <map>
@@ -11,9 +11,9 @@
 
 #include <gtest/gtest.h>
 
-#include "sim/error.h"
-#include "sim/exact.h"
-#include "sim/published/rules.h"
+#include "sim/base/error.h"
+#include "sim/base/exact.h"
+#include "sim/published_rules.h"
 #include "sim/screen/pass.h"
 #include "tests/sim/random_case.h"
 
@@ -43,7 +43,7 @@ std::vector<Devices> DrawMany(const RandomCase& c, std::size_t count, Dice& dice
   return placements;
 }
 
-// ---- the rules of sim/screen.h, as plainly as can be ----------------------------------------------------------
+// ---- the rules of sim/screen/screen.h, as plainly as can be ----------------------------------------------------------
 
 class Plain {
  public:

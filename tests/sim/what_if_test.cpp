@@ -1,5 +1,5 @@
 // What a better machine would give, on runs short enough to be worked out by hand.
-#include "sim/what_if.h"
+#include "sim/analysis/what_if.h"
 
 #include <algorithm>
 #include <map>

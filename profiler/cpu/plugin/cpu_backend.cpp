@@ -7,8 +7,8 @@
 #include "profiler/cpu/cpu_kernels.h"
 #include "profiler/cpu/pace.h"
 #include "profiler/cpu/probe_table.h"
-#include "sim/error.h"
-#include "sim/plugin_interface.h"
+#include "sim/base/error.h"
+#include "sim/base/plugin_interface.h"
 #include "stowplan_interface.h"
 
 namespace stowplan::profiler {

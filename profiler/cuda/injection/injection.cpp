@@ -16,8 +16,8 @@
 #include "profiler/backend.h"
 #include "profiler/cuda/cupti_activity.h"
 #include "profiler/host_machine.h"
-#include "profiler/nvtx_ops.h"
-#include "profiler/recording.h"
+#include "profiler/traces/nvtx_ops.h"
+#include "profiler/traces/recording.h"
 
 namespace stowplan::profiler::cuda {
 namespace {

@@ -6,22 +6,21 @@
 #include "sim/formats/collectives.h"
 
 namespace stowplan::scenarios::onnx_import {
-namespace {
-
-constexpr char kGroupSize[] = "group_size";
-
-}  // namespace
 
 bool IsCollective(const onnx::NodeProto& node) {
   return node.domain() == "com.microsoft" &&
          (node.op_type() == "AllReduce" || node.op_type() == "AllGather" || node.op_type() == "AllToAll");
 }
 
+std::int64_t RanksOf(const onnx::NodeProto& node) {
+  return IntAttribute(node, "group_size", 1);
+}
+
 std::vector<InferredOutput> InferCollective(const onnx::NodeProto& node,
                                             const std::vector<const TensorInfo*>& inputs) {
   if (inputs.size() != 1 || inputs[0] == nullptr || node.output_size() != 1)
     Refuse("takes and gives one tensor");
-  const std::int64_t ranks = IntAttribute(node, kGroupSize, 1);
+  const std::int64_t ranks = RanksOf(node);
   if (ranks < 1 || ranks > formats::kMostRanks)
     Refuse("its group_size must be 1 to " + std::to_string(formats::kMostRanks));
   InferredOutput output;
@@ -35,14 +34,6 @@ std::vector<InferredOutput> InferCollective(const onnx::NodeProto& node,
     (*output.dims)[axis] = shape[axis] * ranks;
   }
   return {output};
-}
-
-void LowerCollective(Lowering& lowering, const Step& step) {
-  const std::int64_t ranks = IntAttribute(*step.node, kGroupSize, 1);
-  if (ranks == 1) return lowering.Alias(step, lowering.In(step, 0));
-  OpSpec spec{.type = step.node->op_type(), .name = "", .inputs = {lowering.In(step, 0)}, .outputs = {}};
-  AddAttribute(spec.attributes, "ranks", ranks);
-  lowering.Emit(step, std::move(spec));
 }
 
 }  // namespace stowplan::scenarios::onnx_import

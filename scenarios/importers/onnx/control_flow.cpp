@@ -11,7 +11,7 @@ namespace {
 // Copies of a function's nodes are larger than nodes in the file: beyond this they count as several.
 constexpr std::size_t kBytesOfACopy = 1024;
 
-constexpr int kDeepest = 64;  // functions may call functions, in a broken file without end
+constexpr int kDeepestCall = 64;  // functions may call functions, in a broken file without end
 
 // A truth value or number where it is known.
 std::optional<std::int64_t> Scalar(const TensorInfo& info) {
@@ -27,7 +27,7 @@ const onnx::GraphProto& Resolver::BodyOf(const onnx::NodeProto& node, const char
   const auto* found = FindAttribute(node, attribute);
   if (found == nullptr || !found->has_g())
     Fail(node, std::string("has no graph '") + attribute + "'; export it again");
-  if (scope.depth > kDeepest) Fail(node, "graphs are nested too deep");
+  if (scope.depth > kDeepestCall) Fail(node, "graphs are nested too deep");
   return found->g();
 }
 
@@ -257,7 +257,7 @@ const onnx::FunctionProto* Resolver::FindFunction(const onnx::NodeProto& node) c
 
 void Resolver::CallFunction(const onnx::NodeProto& node, const onnx::FunctionProto& function,
                             const std::vector<TensorIndex>& inputs, Scope& caller) {
-  if (caller.depth > kDeepest) Fail(node, "functions are nested too deep, or call themselves");
+  if (caller.depth > kDeepestCall) Fail(node, "functions are nested too deep, or call themselves");
   const auto [plan, fresh] = plans_.try_emplace(&function);
   if (fresh) {
     plan->second.order = OrderOf(function.node(), source_);

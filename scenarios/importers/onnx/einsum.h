@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "scenarios/graph_builder.h"
+#include "scenarios/builder/graph_builder.h"
 
 namespace stowplan::scenarios::onnx_import {
 

@@ -6,10 +6,10 @@
 #include <utility>
 
 #include "scenarios/importers/onnx/collectives.h"
-#include "scenarios/onnx_nodes.h"
-#include "sim/error.h"
+#include "scenarios/onnx_files/onnx_nodes.h"
+#include "sim/base/error.h"
 #include "sim/formats/collectives.h"
-#include "sim/formats/source.h"
+#include "sim/formats/document/source.h"
 
 namespace stowplan::scenarios::onnx_import {
 namespace {
@@ -175,6 +175,14 @@ constexpr std::array kOwnRows = {
     Row{"Pack", "Pack", kAllInputs, LowerPack},
     Row{"Unpack", "Unpack", kAllInputs, LowerPack},
 };
+
+void LowerCollective(Lowering& lowering, const Step& step) {
+  const std::int64_t ranks = RanksOf(*step.node);
+  if (ranks == 1) return lowering.Alias(step, lowering.In(step, 0));
+  OpSpec spec{.type = step.node->op_type(), .name = "", .inputs = {lowering.In(step, 0)}, .outputs = {}};
+  AddAttribute(spec.attributes, "ranks", ranks);
+  lowering.Emit(step, std::move(spec));
+}
 
 constexpr Row kCollectiveRow = {"", "", kAllInputs, LowerCollective};
 

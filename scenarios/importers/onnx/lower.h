@@ -12,7 +12,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "scenarios/graph_builder.h"
+#include "scenarios/builder/graph_builder.h"
 #include "scenarios/importers/onnx/resolve.h"
 
 namespace stowplan::scenarios::onnx_import {

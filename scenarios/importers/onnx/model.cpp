@@ -9,8 +9,8 @@
 #include <onnx/defs/schema.h>
 
 #include "scenarios/importers/onnx/newer_sets.h"
-#include "scenarios/importers/wire_format.h"
-#include "sim/error.h"
+#include "scenarios/onnx_files/wire_format.h"
+#include "sim/base/error.h"
 
 namespace stowplan::scenarios::onnx_import {
 namespace {
@@ -89,7 +89,7 @@ std::uint32_t KeptAs(Message message, std::uint32_t field) {
   return field == 11 ? kDefaultsField : field == 12 ? kHintsField : field;
 }
 
-constexpr int kDeepest = 100;  // protobuf's own limit
+constexpr int kDeepestMessage = 100;  // protobuf's own limit
 
 std::optional<Message> ChildOf(Message parent, std::uint32_t field) {
   for (const Child& row : kChildren) {
@@ -111,7 +111,7 @@ class Skeleton {
     std::string overload;
     std::string module;
     std::string node_name;
-    if (depth > kDeepest) Fail(rest, "messages are nested too deep");
+    if (depth > kDeepestMessage) Fail(rest, "messages are nested too deep");
     while (!rest.empty()) {
       const std::string_view at = rest;
       const auto field = TakeField(rest);

@@ -2,8 +2,8 @@
 #include <utility>
 
 #include "scenarios/importers/onnx/resolver.h"
-#include "sim/error.h"
-#include "sim/spec.h"
+#include "sim/base/error.h"
+#include "sim/base/spec.h"
 
 namespace stowplan::scenarios::onnx_import {
 namespace {

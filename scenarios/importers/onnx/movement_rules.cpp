@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "scenarios/importers/onnx/node_rules.h"
-#include "sim/units.h"
+#include "sim/base/units.h"
 
 namespace stowplan::scenarios::onnx_import {
 namespace {

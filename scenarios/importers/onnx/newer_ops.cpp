@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "scenarios/importers/onnx/newer_sets.h"
-#include "sim/units.h"
+#include "sim/base/units.h"
 
 namespace stowplan::scenarios::onnx_import {
 namespace {

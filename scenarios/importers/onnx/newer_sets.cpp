@@ -5,7 +5,7 @@
 #include <initializer_list>
 #include <utility>
 
-#include "sim/units.h"
+#include "sim/base/units.h"
 
 namespace stowplan::scenarios::onnx_import {
 namespace {

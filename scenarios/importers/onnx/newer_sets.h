@@ -11,7 +11,7 @@
 #include <onnx/onnx_pb.h>
 
 #include "scenarios/importers/onnx/node_rules.h"
-#include "scenarios/importers/onnx/shapes.h"
+#include "scenarios/importers/onnx/values.h"
 
 namespace stowplan::scenarios::onnx_import {
 

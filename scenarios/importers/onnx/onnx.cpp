@@ -4,15 +4,15 @@
 #include <map>
 #include <utility>
 
+#include "scenarios/builder/workload_options.h"
 #include "scenarios/importers/onnx/lower.h"
 #include "scenarios/importers/onnx/model.h"
 #include "scenarios/importers/onnx/resolve.h"
-#include "scenarios/node_memory.h"
-#include "scenarios/workload_options.h"
-#include "sim/error.h"
+#include "scenarios/onnx_files/node_memory.h"
+#include "sim/base/error.h"
+#include "sim/base/spec.h"
+#include "sim/formats/document/source.h"
 #include "sim/formats/formats.h"
-#include "sim/formats/source.h"
-#include "sim/spec.h"
 
 namespace stowplan::scenarios {
 namespace {

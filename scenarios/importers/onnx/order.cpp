@@ -5,7 +5,7 @@
 #include <queue>
 #include <unordered_map>
 
-#include "sim/error.h"
+#include "sim/base/error.h"
 
 namespace stowplan::scenarios::onnx_import {
 

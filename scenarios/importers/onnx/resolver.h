@@ -1,4 +1,4 @@
-// The state of Resolve(): model_tensors.cpp has inputs and weights, resolve.cpp nodes and shapes, control_flow.cpp
+// The state of Resolve(): model_tensors.cpp has inputs and weights, resolver.cpp nodes and shapes, control_flow.cpp
 // what writes out other graphs.
 #pragma once
 
@@ -60,7 +60,7 @@ class Resolver {
   void AddWeights(const onnx::GraphProto& graph, Scope& scope);
   void CheckDimsUsed() const;
 
-  // resolve.cpp
+  // resolver.cpp
   const Plan& PlanOf(const onnx::GraphProto& graph);
   void ResolveNodes(const Nodes& nodes, Scope& scope);
   void ResolveNode(const onnx::NodeProto& node, Scope& scope);

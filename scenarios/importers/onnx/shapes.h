@@ -12,13 +12,6 @@
 
 namespace stowplan::scenarios::onnx_import {
 
-struct InferredOutput {
-  bool is_tensor = true;  // false: a sequence, a map or an optional
-  int elem_type = 0;      // 0 = not known
-  // Dimensions that are not known have no value; nothing = not even the rank is known.
-  std::optional<std::vector<std::optional<std::int64_t>>> dims;
-};
-
 // Does the library know the op?
 bool IsStandard(const onnx::NodeProto& node, int opset);
 

@@ -12,7 +12,7 @@
 
 #include <onnx/onnx_pb.h>
 
-#include "scenarios/graph_builder.h"
+#include "scenarios/builder/graph_builder.h"
 
 namespace stowplan::scenarios::onnx_import {
 
@@ -66,5 +66,13 @@ std::int64_t IntAttribute(const onnx::NodeProto& node, std::string_view name, st
 std::vector<std::int64_t> IntsAttribute(const onnx::NodeProto& node,
                                         std::string_view name);  // empty if absent
 std::string TextAttribute(const onnx::NodeProto& node, std::string_view name, const std::string& fallback);
+
+// What is known of a node's output (shapes.h).
+struct InferredOutput {
+  bool is_tensor = true;  // false: a sequence, a map or an optional
+  int elem_type = 0;      // 0 = not known
+  // Dimensions that are not known have no value; nothing = not even the rank is known.
+  std::optional<std::vector<std::optional<std::int64_t>>> dims;
+};
 
 }  // namespace stowplan::scenarios::onnx_import

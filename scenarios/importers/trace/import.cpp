@@ -14,10 +14,10 @@
 #include "scenarios/importers/trace/nodes.h"
 #include "scenarios/importers/trace/op_flops.h"
 #include "scenarios/importers/trace/times.h"
-#include "sim/error.h"
+#include "sim/base/error.h"
 #include "sim/formats/collectives.h"
+#include "sim/formats/document/source.h"
 #include "sim/formats/formats.h"
-#include "sim/formats/source.h"
 
 namespace stowplan::scenarios {
 namespace {

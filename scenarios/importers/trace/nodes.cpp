@@ -9,9 +9,9 @@
 
 #include <fmt/format.h>
 
-#include "profiler/loose_json.h"
-#include "sim/error.h"
-#include "sim/formats/json_reader.h"
+#include "profiler/traces/loose_json.h"
+#include "sim/base/error.h"
+#include "sim/formats/document/json_reader.h"
 
 namespace stowplan::scenarios::trace {
 namespace {

@@ -6,10 +6,10 @@
 
 #include <fmt/format.h>
 
-#include "profiler/correlation.h"
-#include "profiler/kineto.h"
-#include "profiler/sanitiser.h"
-#include "sim/error.h"
+#include "profiler/traces/correlation.h"
+#include "profiler/traces/kineto.h"
+#include "profiler/traces/sanitiser.h"
+#include "sim/base/error.h"
 
 namespace stowplan::scenarios::trace {
 namespace {

@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
-#include "sim/native/links/route_resources.h"
 #include "sim/native/moment.h"
+#include "sim/native/route_resources.h"
 #include "sim/outcome.h"
 
 namespace stowplan::sim {
@@ -18,9 +18,9 @@ template <typename Moment>
 class BookedLinks {
  public:
   static constexpr bool kBooked = true;
-  using Id = Problem::Compiled::Id;
+  using Id = Compiled::Id;
   // Sharing::kNothing, or kExclusive where no rate changes (RouteResources::has_flows()).
-  BookedLinks(const Problem::Compiled& compiled, Sharing sharing, const Moments<Moment>& moments);
+  BookedLinks(const Compiled& compiled, Sharing sharing, const Moments<Moment>& moments);
   BookedLinks(const BookedLinks&) = delete;
   BookedLinks& operator=(const BookedLinks&) = delete;
 
@@ -86,7 +86,7 @@ class BookedLinks {
     return std::max(*first, start);
   }
 
-  const Problem::Compiled& c_;
+  const Compiled& c_;
   const Moments<Moment> moments_;
   const bool exclusive_;
   ById<Way> ways_;
@@ -97,8 +97,7 @@ class BookedLinks {
 };
 
 template <typename Moment>
-BookedLinks<Moment>::BookedLinks(const Problem::Compiled& compiled, Sharing sharing,
-                                 const Moments<Moment>& moments)
+BookedLinks<Moment>::BookedLinks(const Compiled& compiled, Sharing sharing, const Moments<Moment>& moments)
     : c_(compiled), moments_(moments), exclusive_(sharing == Sharing::kExclusive) {
   const RouteResources resources(c_, sharing);
   Id unit = 0;
@@ -110,10 +109,10 @@ BookedLinks<Moment>::BookedLinks(const Problem::Compiled& compiled, Sharing shar
     for (const Id resource : resources.Of(route)) hops_.push_back(&resources_[resource]);
   Resource* const* hops = hops_.data();
   for (Id route = 0; route < static_cast<Id>(c_.routes.size()); ++route) {
-    const Problem::Compiled::Route& from = c_.routes[route];
+    const Compiled::Route& from = c_.routes[route];
     Way& way = ways_.emplace_back();
     way.latency = from.latency;
-    if (from.move_class != Problem::Compiled::kNone)
+    if (from.move_class != Compiled::kNone)
       way.moves = c_.moves[static_cast<std::size_t>(from.move_class)].data();
     way.resources = {hops, resources.Of(route).size()};
     hops += way.resources.size();

@@ -6,7 +6,7 @@
 
 namespace stowplan::sim {
 
-Flows::Flows(const Problem::Compiled& compiled, Sharing sharing, std::size_t most, std::size_t longest)
+Flows::Flows(const Compiled& compiled, Sharing sharing, std::size_t most, std::size_t longest)
     : c_(compiled), sharing_(sharing), fair_share_(2 * compiled.cluster->links.size(), most, longest) {
   for (const Link& link : c_.cluster->links) {
     const std::int64_t alone = link.bandwidth * 1000;

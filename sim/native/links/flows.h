@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "sim/native/links/fair_share.h"
-#include "sim/native/links/route_resources.h"
+#include "sim/native/route_resources.h"
 #include "sim/native/transfers.h"
 
 namespace stowplan::sim {
@@ -15,7 +15,7 @@ namespace stowplan::sim {
 class Flows {
  public:
   // No more than `most` at a time, each of no more than `longest` links.
-  Flows(const Problem::Compiled& compiled, Sharing sharing, std::size_t most, std::size_t longest);
+  Flows(const Compiled& compiled, Sharing sharing, std::size_t most, std::size_t longest);
 
   void Reset();
   void Add(Picos now, TransferIndex index, const Transfer& transfer);
@@ -26,7 +26,7 @@ class Flows {
   Picos next() const { return next_; }
 
  private:
-  using Id = Problem::Compiled::Id;
+  using Id = Compiled::Id;
   struct Flow {
     Int128 remaining = 0;  // [1e-15 B] = rate [mB/s] x time [ps], at `since`
     Picos since = 0;       // of the last change of rate
@@ -46,7 +46,7 @@ class Flows {
   std::int64_t RateAlone(const Flow& flow) const;
   static void SetRate(Picos now, std::int64_t rate, Flow& flow);
 
-  const Problem::Compiled& c_;
+  const Compiled& c_;
   const Sharing sharing_;
   struct Direction {
     std::int64_t capacity = 0;  // [mB/s] alone

@@ -12,7 +12,7 @@ namespace stowplan::sim {
 
 class LinkMeter {
  public:
-  explicit LinkMeter(const Problem::Compiled& compiled)
+  explicit LinkMeter(const Compiled& compiled)
       : c_(compiled), route_bytes_(compiled.routes.size()), use_(2 * compiled.cluster->links.size()) {}
 
   void Reset() {
@@ -32,7 +32,7 @@ class LinkMeter {
   }
   void Report(std::vector<LinkUse>& links) const {
     links.assign(c_.cluster->links.size(), {});
-    for (Problem::Compiled::Id r = 0; r < static_cast<Problem::Compiled::Id>(c_.routes.size()); ++r) {
+    for (Compiled::Id r = 0; r < static_cast<Compiled::Id>(c_.routes.size()); ++r) {
       for (auto i = c_.routes[r].first; i < c_.routes[r].last; ++i)
         links[static_cast<std::size_t>(c_.route_links[static_cast<std::size_t>(i)])].bytes += route_bytes_[r];
     }
@@ -47,12 +47,12 @@ class LinkMeter {
     std::int32_t active = 0;
   };
   template <typename Change>
-  void ForEachUse(Problem::Compiled::Id route, const Change& change) {
+  void ForEachUse(Compiled::Id route, const Change& change) {
     for (auto i = c_.routes[route].first; i < c_.routes[route].last; ++i)
       change(use_[c_.route_directions[static_cast<std::size_t>(i)]]);
   }
 
-  const Problem::Compiled& c_;
+  const Compiled& c_;
   ById<Bytes> route_bytes_;
   ById<Use> use_;  // by link direction
 };

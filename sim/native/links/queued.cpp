@@ -6,7 +6,7 @@ namespace {
 
 template <typename Moment>
 struct QueuedHere : QueuedLinks {
-  QueuedHere(const Problem::Compiled& compiled, Sharing sharing, const Moments<Moment>&)
+  QueuedHere(const Compiled& compiled, Sharing sharing, const Moments<Moment>&)
       : QueuedLinks(compiled, sharing) {}
 };
 

@@ -6,11 +6,11 @@ namespace stowplan::sim {
 namespace {
 
 // How many transfers can have started and not ended.
-std::size_t MostAtOnce(const Problem::Compiled& c, Sharing sharing) {
+std::size_t MostAtOnce(const Compiled& c, Sharing sharing) {
   const std::size_t transfers = c.most_transfers;
   if (sharing == Sharing::kExclusive) return std::min(transfers, 2 * c.cluster->links.size());
   for (const auto& route : c.routes) {
-    if (route.from != route.to && route.engine == Problem::Compiled::kNone) return transfers;
+    if (route.from != route.to && route.engine == Compiled::kNone) return transfers;
   }
   const auto engines = std::accumulate(c.engine_count.begin(), c.engine_count.end(), std::int64_t{0});
   return std::min(transfers, static_cast<std::size_t>(engines));
@@ -18,7 +18,7 @@ std::size_t MostAtOnce(const Problem::Compiled& c, Sharing sharing) {
 
 }  // namespace
 
-QueuedLinks::QueuedLinks(const Problem::Compiled& compiled, Sharing sharing)
+QueuedLinks::QueuedLinks(const Compiled& compiled, Sharing sharing)
     : c_(compiled),
       resources_(compiled, sharing),
       queues_(compiled.most_transfers, 1 + (sharing == Sharing::kExclusive ? LongestRoute(compiled) : 0),

@@ -8,7 +8,7 @@
 #include "sim/native/links/flows.h"
 #include "sim/native/links/link_meter.h"
 #include "sim/native/links/resource_queues.h"
-#include "sim/native/links/route_resources.h"
+#include "sim/native/route_resources.h"
 
 namespace stowplan::sim {
 
@@ -16,7 +16,7 @@ class QueuedLinks {
  public:
   static constexpr bool kBooked = false;
   // Sharing::kExclusive or kMaxMin.
-  QueuedLinks(const Problem::Compiled& compiled, Sharing sharing);
+  QueuedLinks(const Compiled& compiled, Sharing sharing);
 
   void Reset() {
     queues_.Reset();
@@ -38,11 +38,11 @@ class QueuedLinks {
   void Report(std::vector<LinkUse>& links) const { meter_.Report(links); }
 
  private:
-  using Id = Problem::Compiled::Id;
+  using Id = Compiled::Id;
 
   void BeginFlows(Picos now, const Transfers& transfers);
 
-  const Problem::Compiled& c_;
+  const Compiled& c_;
   const RouteResources resources_;
   ResourceQueues queues_;
   DueList due_;     // ends that are known

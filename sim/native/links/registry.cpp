@@ -1,10 +1,10 @@
 #include <algorithm>
 
-#include "sim/error.h"
+#include "sim/base/error.h"
+#include "sim/base/nearest_name.h"
+#include "sim/base/spec.h"
 #include "sim/interconnect.h"
 #include "sim/native/native_simulator.h"
-#include "sim/nearest_name.h"
-#include "sim/spec.h"
 
 namespace stowplan::sim {
 namespace {

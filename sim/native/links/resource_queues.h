@@ -16,7 +16,7 @@ namespace stowplan::sim {
 // may take a unit. So each transfer counts at how many resources it does not hold yet.
 class ResourceQueues {
  public:
-  using Id = Problem::Compiled::Id;
+  using Id = Compiled::Id;
 
   // For so many transfers in a run, which wait at no more than so many of the resources each. units: by resource.
   ResourceQueues(std::size_t transfers, std::size_t resources_each, const ById<std::int32_t>& units)

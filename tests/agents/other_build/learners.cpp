@@ -1,7 +1,7 @@
 // Stands in for a libstowplan_rl.so that was left over from another build. Nothing of it may run.
 #include <cstdlib>
 
-#include "sim/plugin_interface.h"
+#include "sim/base/plugin_interface.h"
 
 STOWPLAN_EXPORT_INTERFACE("0123456789ab");
 

@@ -8,9 +8,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "agents/rl/byte_state.h"
 #include "agents/rl/learning_log.h"
-#include "sim/error.h"
+#include "agents/rl/nn/byte_state.h"
+#include "sim/base/error.h"
 #include "tests/temp_folder.h"
 
 namespace stowplan::agents::rl {

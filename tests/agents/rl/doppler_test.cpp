@@ -11,7 +11,7 @@
 #include "agents/rl/checkpoint.h"
 #include "agents/rl/doppler_policy.h"
 #include "agents/rl/one_shot_learner.h"
-#include "sim/error.h"
+#include "sim/base/error.h"
 #include "tests/agents/rl/test_task.h"
 #include "tests/agents/rl/watch.h"
 

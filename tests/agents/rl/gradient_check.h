@@ -10,8 +10,8 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
-#include "agents/random.h"
-#include "agents/rl/tensors.h"
+#include "agents/random_numbers.h"
+#include "agents/rl/nn/tensors.h"
 
 namespace stowplan::agents::rl {
 

@@ -5,11 +5,11 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
-#include "agents/rl/graph_sage.h"
-#include "agents/rl/node_features.h"
-#include "agents/rl/segment_attention.h"
+#include "agents/rl/features/node_features.h"
+#include "agents/rl/nn/graph_sage.h"
+#include "agents/rl/nn/segment_attention.h"
 #include "agents/rl/segment_placer.h"
-#include "sim/error.h"
+#include "sim/base/error.h"
 #include "tests/agents/rl/gradient_check.h"
 #include "tests/agents/rl/test_task.h"
 #include "tests/agents/rl/watch.h"

@@ -11,7 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "agents/rl/checkpoint.h"
-#include "sim/error.h"
+#include "sim/base/error.h"
 #include "tests/agents/problems.h"
 #include "tests/agents/rl/test_task.h"
 #include "tests/agents/rl/watch.h"

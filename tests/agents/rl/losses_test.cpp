@@ -7,7 +7,7 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
-#include "agents/rl/categorical.h"
+#include "agents/rl/nn/categorical.h"
 #include "tests/agents/rl/gradient_check.h"
 
 namespace stowplan::agents::rl {

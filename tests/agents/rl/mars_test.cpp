@@ -7,12 +7,12 @@
 #include <gtest/gtest.h>
 
 #include "agents/rl/checkpoint.h"
-#include "agents/rl/graph_convolution.h"
-#include "agents/rl/graph_infomax.h"
+#include "agents/rl/features/node_features.h"
 #include "agents/rl/mars_policy.h"
-#include "agents/rl/node_features.h"
+#include "agents/rl/nn/graph_convolution.h"
+#include "agents/rl/nn/graph_infomax.h"
 #include "agents/rl/one_shot_learner.h"
-#include "sim/error.h"
+#include "sim/base/error.h"
 #include "tests/agents/rl/gradient_check.h"
 #include "tests/agents/rl/test_task.h"
 #include "tests/agents/rl/watch.h"

@@ -1,4 +1,4 @@
-#include "agents/rl/offers.h"
+#include "agents/rl/features/offers.h"
 
 #include <memory>
 #include <utility>
@@ -7,10 +7,10 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
-#include "agents/rl/categorical.h"
-#include "agents/rl/stay.h"
-#include "agents/rl/unit_features.h"
-#include "sim/error.h"
+#include "agents/rl/features/unit_features.h"
+#include "agents/rl/nn/categorical.h"
+#include "agents/rl/nn/stay.h"
+#include "sim/base/error.h"
 #include "tests/agents/rl/gradient_check.h"
 #include "tests/agents/rl/test_task.h"
 

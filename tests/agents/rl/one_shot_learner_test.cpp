@@ -6,7 +6,7 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
-#include "agents/rl/categorical.h"
+#include "agents/rl/nn/categorical.h"
 #include "tests/agents/rl/test_task.h"
 #include "tests/agents/rl/watch.h"
 

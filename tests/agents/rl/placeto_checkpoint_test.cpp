@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "agents/rl/learners.h"
-#include "sim/error.h"
+#include "sim/base/error.h"
 #include "tests/agents/rl/test_task.h"
 #include "tests/agents/rl/watch.h"
 

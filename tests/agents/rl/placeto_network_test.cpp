@@ -1,4 +1,4 @@
-#include "agents/rl/placeto_network.h"
+#include "agents/rl/placeto/placeto_network.h"
 
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>

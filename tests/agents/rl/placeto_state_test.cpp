@@ -1,10 +1,10 @@
-#include "agents/rl/placeto_state.h"
+#include "agents/rl/placeto/placeto_state.h"
 
 #include <ATen/ATen.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "sim/error.h"
+#include "sim/base/error.h"
 #include "tests/agents/rl/test_task.h"
 
 namespace stowplan::agents::rl {

@@ -10,8 +10,8 @@
 
 #include "agents/placements.h"
 #include "agents/rl/learners.h"
-#include "agents/rl/placeto_learner.h"
-#include "sim/error.h"
+#include "agents/rl/placeto/placeto_learner.h"
+#include "sim/base/error.h"
 #include "tests/agents/rl/test_task.h"
 #include "tests/agents/rl/watch.h"
 

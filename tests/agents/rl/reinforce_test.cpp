@@ -6,8 +6,8 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "agents/rl/optimiser.h"
-#include "sim/error.h"
+#include "agents/rl/nn/optimiser.h"
+#include "sim/base/error.h"
 
 namespace stowplan::agents::rl {
 namespace {

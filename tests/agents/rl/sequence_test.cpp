@@ -5,8 +5,8 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
-#include "agents/rl/attention.h"
-#include "agents/rl/recurrent.h"
+#include "agents/rl/nn/attention.h"
+#include "agents/rl/nn/recurrent.h"
 #include "agents/rl/sequence_placer.h"
 #include "tests/agents/rl/gradient_check.h"
 

@@ -6,9 +6,9 @@
 #include <utility>
 #include <vector>
 
-#include "agents/random.h"
+#include "agents/classical/unit_graph.h"
+#include "agents/random_numbers.h"
 #include "agents/task.h"
-#include "agents/unit_graph.h"
 #include "sim/cluster.h"
 #include "sim/cost_model.h"
 #include "sim/op_graph.h"

@@ -6,7 +6,7 @@
 #include "cost_models/calibration/probe_graph.h"
 #include "profiler/op_cases.h"
 #include "profiler/probes.h"
-#include "sim/error.h"
+#include "sim/base/error.h"
 
 namespace stowplan::cost_models::testing {
 namespace {

@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "cost_models/calibration/probe_graph.h"
-#include "sim/formats/json_reader.h"
+#include "sim/formats/document/json_reader.h"
 
 namespace stowplan::cost_models {
 namespace {

@@ -53,7 +53,7 @@ RowsFit FitOf(const std::string& csv, const std::string& only = "") {
 }
 
 TEST(MeasuredRowsTest, TheTemplateIsOne) {
-  std::ifstream in(std::string(STOWPLAN_SOURCE_DIR) + "/bench/rows/template.csv");
+  std::ifstream in(std::string(STOWPLAN_SOURCE_DIR) + "/cost_models/rows/template.csv");
   std::ostringstream text;
   text << in.rdbuf();
   const MeasuredRows rows = ParseMeasuredRows(text.str(), "template.csv");

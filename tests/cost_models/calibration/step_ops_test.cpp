@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "sim/formats/json_reader.h"
+#include "sim/formats/document/json_reader.h"
 
 namespace stowplan::cost_models {
 namespace {

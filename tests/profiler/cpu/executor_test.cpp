@@ -6,7 +6,7 @@
 #include "profiler/cpu/cpu_executor.h"
 #include "profiler/cpu/cpu_kernels.h"
 #include "profiler/host_machine.h"
-#include "sim/error.h"
+#include "sim/base/error.h"
 #include "sim/formats/formats.h"
 #include "tests/profiler/executor/byte_mover.h"
 #include "tests/profiler/executor/executing.h"

@@ -9,8 +9,8 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "profiler/correlation.h"
-#include "profiler/sanitiser.h"
+#include "profiler/traces/correlation.h"
+#include "profiler/traces/sanitiser.h"
 
 namespace stowplan::profiler::cuda {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "profiler/executor/device_group.h"
 #include "profiler/host_machine.h"
-#include "sim/error.h"
+#include "sim/base/error.h"
 #include "tests/profiler/executor/byte_mover.h"
 #include "tests/profiler/executor/executing.h"
 #include "tests/profiler/executor/late_accelerator.h"

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "profiler/executor/block_pool.h"
-#include "sim/error.h"
+#include "sim/base/error.h"
 #include "tests/profiler/executor/byte_mover.h"
 
 namespace stowplan::profiler {

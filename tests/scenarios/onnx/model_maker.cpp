@@ -1,7 +1,7 @@
 #include "tests/scenarios/onnx/model_maker.h"
 
 #include "scenarios/importers/onnx.h"
-#include "sim/error.h"
+#include "sim/base/error.h"
 
 namespace stowplan::scenarios {
 namespace {

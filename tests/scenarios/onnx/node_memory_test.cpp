@@ -1,5 +1,5 @@
 // Node memory statistics of ONNX Runtime: written of a model and read back, and what each line that is wrong is refused with.
-#include "scenarios/node_memory.h"
+#include "scenarios/onnx_files/node_memory.h"
 
 #include <map>
 
@@ -8,7 +8,7 @@
 
 #include "scenarios/exporters/exporters.h"
 #include "scenarios/importers/onnx.h"
-#include "sim/error.h"
+#include "sim/base/error.h"
 #include "sim/formats/formats.h"
 #include "tests/scenarios/onnx/model_maker.h"
 #include "tests/scenarios/test_catalogue.h"

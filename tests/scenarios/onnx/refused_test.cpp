@@ -6,7 +6,7 @@
 #include <onnx/defs/schema.h>
 
 #include "scenarios/importers/onnx.h"
-#include "sim/error.h"
+#include "sim/base/error.h"
 #include "tests/scenarios/onnx/model_maker.h"
 #include "tests/scenarios/onnx/samples.h"
 

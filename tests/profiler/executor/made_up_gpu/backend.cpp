@@ -10,8 +10,8 @@
 
 #include "profiler/executor/graph_ops.h"
 #include "profiler/probe_rows.h"
-#include "sim/error.h"
-#include "sim/plugin_interface.h"
+#include "sim/base/error.h"
+#include "sim/base/plugin_interface.h"
 #include "stowplan_interface.h"
 
 namespace stowplan::profiler {

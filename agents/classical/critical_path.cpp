@@ -1,0 +1,40 @@
+// The heuristic that `doppler` imitates (docs/protocol.md#doppler): list scheduling of whole units on all devices of
+// the task. Of the ready units the one with the longest path to the end is next, and goes where it ends first; ties go
+// to the first, where the published program draws. `heft` differs in what it ranks (ops), in filling gaps and in
+// minding memory.
+#include "agents/agents.h"
+#include "agents/classical/unit_schedule.h"
+
+namespace stowplan::agents {
+namespace {
+
+class CriticalPath final : public Agent {
+ public:
+  explicit CriticalPath(const Spec& spec) {
+    ParameterReader parameters(spec);
+    parameters.Finish();
+    name_ = parameters.Canonical();
+  }
+
+  std::string name() const override { return name_; }
+
+  void Search(const Task& task, Evaluator& evaluator, const SearchOptions&) override {
+    if (evaluator.remaining() == 0 || evaluator.stop_requested()) return;
+    UnitPlacement placement;
+    for (const std::size_t slot : ScheduleByCriticalPath(UnitScheduleGraph(task)))
+      placement.push_back(task.devices[slot]);
+    evaluator.CountProposal();
+    evaluator.Evaluate(placement);
+  }
+
+ private:
+  std::string name_;
+};
+
+}  // namespace
+
+std::unique_ptr<Agent> MakeCriticalPath(const Spec& spec) {
+  return std::make_unique<CriticalPath>(spec);
+}
+
+}  // namespace stowplan::agents

@@ -1,0 +1,99 @@
+#include "agents/classical/linear_program.h"
+
+#include <cstddef>
+#include <memory>
+#include <string>
+
+#include <coin/Clp_C_Interface.h>
+#include <dlfcn.h>
+
+#include "sim/base/error.h"
+
+namespace stowplan::agents {
+
+std::int32_t LinearProgram::AddColumn(double lower_bound, double upper_bound, double cost_of_one) {
+  lower.push_back(lower_bound);
+  upper.push_back(upper_bound);
+  cost.push_back(cost_of_one);
+  return static_cast<std::int32_t>(cost.size() - 1);
+}
+
+std::int32_t LinearProgram::AddRow(double at_least_this) {
+  at_least.push_back(at_least_this);
+  return static_cast<std::int32_t>(at_least.size() - 1);
+}
+
+namespace {
+
+constexpr char kLibrary[] = "libClp.so.1";
+
+void* OpenClp() {
+  void* const library = dlopen(kLibrary, RTLD_NOW | RTLD_LOCAL);
+  if (library != nullptr) return library;
+  throw RunError(
+      std::string("a linear program needs COIN-OR's Clp (Debian: coinor-libclp1), which cannot be opened: ") +
+      dlerror());
+}
+
+template <typename Function>
+Function* Find(void* library, const char* name) {
+  void* const symbol = dlsym(library, name);
+  if (symbol == nullptr) throw RunError(std::string(kLibrary) + " has no " + name);
+  return reinterpret_cast<Function*>(symbol);
+}
+
+// What is used of Clp. Opened at the first program and never closed: it brings LAPACK, which would cost every
+// command 20 ms at its start.
+struct Clp {
+  void* library = OpenClp();
+  decltype(Clp_newModel)* new_model = Find<decltype(Clp_newModel)>(library, "Clp_newModel");
+  decltype(Clp_deleteModel)* delete_model = Find<decltype(Clp_deleteModel)>(library, "Clp_deleteModel");
+  decltype(Clp_setLogLevel)* set_log_level = Find<decltype(Clp_setLogLevel)>(library, "Clp_setLogLevel");
+  decltype(Clp_loadProblem)* load_problem = Find<decltype(Clp_loadProblem)>(library, "Clp_loadProblem");
+  decltype(Clp_initialDualSolve)* dual_simplex =
+      Find<decltype(Clp_initialDualSolve)>(library, "Clp_initialDualSolve");
+  decltype(Clp_status)* status = Find<decltype(Clp_status)>(library, "Clp_status");
+  decltype(Clp_primalColumnSolution)* solution =
+      Find<decltype(Clp_primalColumnSolution)>(library, "Clp_primalColumnSolution");
+};
+
+// The entries as Clp wants them, column by column.
+struct Columns {
+  explicit Columns(const LinearProgram& program)
+      : begin(program.cost.size() + 1, 0), row(program.entries.size()), value(program.entries.size()) {
+    for (const LinearProgram::Entry& entry : program.entries)
+      ++begin[static_cast<std::size_t>(entry.column) + 1];
+    for (std::size_t column = 1; column < begin.size(); ++column) begin[column] += begin[column - 1];
+    std::vector<CoinBigIndex> next(begin.begin(), begin.end() - 1);
+    for (const LinearProgram::Entry& entry : program.entries) {
+      const auto place = static_cast<std::size_t>(next[static_cast<std::size_t>(entry.column)]++);
+      row[place] = entry.row;
+      value[place] = entry.value;
+    }
+  }
+  std::vector<CoinBigIndex> begin;
+  std::vector<int> row;
+  std::vector<double> value;
+};
+
+}  // namespace
+
+std::vector<double> Minimise(const LinearProgram& program) {
+  static const Clp clp;
+  const Columns columns(program);
+  const std::vector<double> no_limit(program.at_least.size(), LinearProgram::kInfinity);
+  const std::unique_ptr<Clp_Simplex, decltype(clp.delete_model)> model(clp.new_model(), clp.delete_model);
+  clp.set_log_level(model.get(), 0);
+  clp.load_problem(model.get(), static_cast<int>(program.cost.size()),
+                   static_cast<int>(program.at_least.size()), columns.begin.data(), columns.row.data(),
+                   columns.value.data(), program.lower.data(), program.upper.data(), program.cost.data(),
+                   program.at_least.data(), no_limit.data());
+  clp.dual_simplex(model.get());  // 8 times as fast as the primal one on 11,000 ops
+  if (const int status = clp.status(model.get()); status != 0)
+    throw RunError("Clp found no optimum of a linear program: it ended with status " +
+                   std::to_string(status));
+  const double* const x = clp.solution(model.get());
+  return {x, x + program.cost.size()};
+}
+
+}  // namespace stowplan::agents

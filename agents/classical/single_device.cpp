@@ -1,0 +1,46 @@
+// Everything on one device: `cpu_only` on the first CPU, `single_gpu` on the first GPU among the devices that
+// may be chosen. One sample.
+#include "agents/agents.h"
+#include "sim/base/error.h"
+
+namespace stowplan::agents {
+namespace {
+
+class SingleDevice final : public Agent {
+ public:
+  SingleDevice(const Spec& spec, sim::DeviceClass device_class) : device_class_(device_class) {
+    ParameterReader parameters(spec);
+    parameters.Finish();
+    name_ = parameters.Canonical();
+  }
+
+  std::string name() const override { return name_; }
+
+  void Search(const Task& task, Evaluator& evaluator, const SearchOptions& /*options*/) override {
+    if (evaluator.remaining() == 0 || evaluator.stop_requested()) return;
+    const std::vector<sim::DeviceIndex> devices = DevicesOf(task, device_class_);
+    if (devices.empty()) {
+      std::vector<std::string> names;
+      for (const sim::DeviceIndex d : task.devices) names.push_back(task.device(d).name);
+      throw InputError(name_ + " needs a device of class " + sim::ToString(device_class_) +
+                       ", but there are only " + JoinNames(names) + " to place on");
+    }
+    evaluator.CountProposal();
+    evaluator.Evaluate(UnitPlacement(task.units.ops.size(), devices.front()));
+  }
+
+ private:
+  std::string name_;
+  sim::DeviceClass device_class_;
+};
+
+}  // namespace
+
+std::unique_ptr<Agent> MakeCpuOnly(const Spec& spec) {
+  return std::make_unique<SingleDevice>(spec, sim::DeviceClass::kCpu);
+}
+std::unique_ptr<Agent> MakeSingleGpu(const Spec& spec) {
+  return std::make_unique<SingleDevice>(spec, sim::DeviceClass::kGpu);
+}
+
+}  // namespace stowplan::agents

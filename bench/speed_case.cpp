@@ -1,0 +1,89 @@
+#include "bench/speed_case.h"
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <memory>
+#include <numeric>
+#include <optional>
+
+#include "cost_models/cost_models.h"
+#include "problem/random_placements.h"
+
+namespace stowplan::bench {
+namespace {
+
+constexpr std::string_view kStar = "star-";
+
+std::optional<int> DevicesOfStar(const std::string& cluster) {
+  if (cluster.compare(0, kStar.size(), kStar) != 0) return std::nullopt;
+  int devices = 0;
+  std::from_chars(cluster.data() + kStar.size(), cluster.data() + cluster.size(), devices);
+  return devices;
+}
+
+sim::Cluster MakeStar(const SpeedCase& from, int devices) {
+  sim::Cluster cluster;
+  cluster.name = from.cluster;
+  cluster.switches = {"switch"};
+  cluster.dispatch.cost = sim::FromMicros(5);
+  for (int i = 0; i < devices; ++i) {
+    const std::string name = "gpu" + std::to_string(i);
+    cluster.devices.push_back({.name = name, .kind = "gpu", .memory = sim::Bytes{1} << 50});
+    cluster.links.push_back({.name = "link-" + name,
+                             .ends = {i, devices},
+                             .bandwidth = 10'000'000'000,
+                             .latency = sim::FromMicros(5)});
+  }
+  problem::OverrideRules(cluster, from.rules);
+  if (!from.interconnect.empty()) cluster.interconnect = from.interconnect;
+  cluster.Finish();
+  return cluster;
+}
+
+problem::LoadedProblem LoadProblem(const SpeedCase& from) {
+  const std::optional<int> star = DevicesOfStar(from.cluster);
+  if (star) return {problem::LoadGraph(from.graph), MakeStar(from, *star), *cost_models::MakeCostModel({})};
+  problem::ProblemSource source;
+  source.graph = from.graph;
+  source.cluster = from.cluster;
+  source.rules = from.rules;
+  source.interconnect = from.interconnect;
+  return problem::LoadedProblem(source);
+}
+
+}  // namespace
+
+std::string StarName(int devices) {
+  return std::string(kStar) + std::to_string(devices);
+}
+
+LoadedCase::LoadedCase(const SpeedCase& from) : loaded(LoadProblem(from)) {
+  const std::int64_t wanted = 2'000'000 / loaded.graph().size();
+  placements =
+      problem::DrawPlacements(loaded.graph(), loaded.cluster(), std::clamp<std::int64_t>(wanted, 4, 500), 1);
+}
+
+sim::Screen ScreenByOp(const LoadedCase& one, int threads) {
+  std::vector<std::int32_t> units(one.loaded.graph().ops.size());
+  std::iota(units.begin(), units.end(), 0);
+  std::vector<sim::DeviceIndex> devices(one.loaded.cluster().devices.size());
+  std::iota(devices.begin(), devices.end(), 0);
+  return {one.loaded.problem(), units, devices, threads};
+}
+
+std::vector<std::vector<sim::DeviceIndex>> DevicesOf(const LoadedCase& one) {
+  std::vector<std::vector<sim::DeviceIndex>> rows;
+  for (const sim::Placement& placement : one.placements) rows.push_back(placement.device);
+  return rows;
+}
+
+const LoadedCase& Load(const SpeedCase& from) {
+  static std::map<std::string, std::unique_ptr<const LoadedCase>> kept;
+  std::unique_ptr<const LoadedCase>& place =
+      kept[from.graph + "|" + from.cluster + "|" + from.rules + "|" + from.interconnect];
+  if (place == nullptr) place = std::make_unique<const LoadedCase>(from);
+  return *place;
+}
+
+}  // namespace stowplan::bench

@@ -1,0 +1,465 @@
+// stowplan place: lets an agent search a placement and keeps what it found.
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <optional>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "agents/agent.h"
+#include "agents/bounds/bounds.h"
+#include "agents/evaluation_log.h"
+#include "cli/commands/commands.h"
+#include "cli/place/memory_need.h"
+#include "cli/place/place_report.h"
+#include "cli/place/sample_log.h"
+#include "cli/reference.h"
+#include "output/console.h"
+#include "output/csv.h"
+#include "output/interrupt.h"
+#include "output/progress.h"
+#include "output/run_folder.h"
+#include "problem/explain/placement_page.h"
+#include "problem/fingerprint.h"
+#include "problem/loaded_problem.h"
+#include "problem/options.h"
+#include "problem/problem_json.h"
+#include "problem/provenance.h"
+#include "problem/provenance_json.h"
+#include "problem/search_source.h"
+#include "sim/base/error.h"
+#include "sim/base/spec.h"
+#include "sim/formats/formats.h"
+#include "sim/formats/outputs.h"
+
+namespace stowplan::cli {
+namespace {
+
+struct Found {
+  const agents::Task& task;
+  const agents::Evaluator& evaluator;
+  std::string agent;
+  std::string author;  // of those that the agent asked; empty = it asked none, or found nothing
+  const Leanest& leanest;
+  bool is_portfolio;
+  bool brief;  // nothing can fit, so the budget was not spent
+  agents::LowerBound bound;
+  double wall_seconds = 0;
+  int ranks = 1;
+
+  bool interrupted() const { return evaluator.stop_requested() && evaluator.remaining() > 0; }
+};
+
+constexpr const char* kRecord = "run.json";
+
+// What a search is, known before it begins.
+nlohmann::ordered_json Identity(const problem::SearchSource& search, std::int64_t seed,
+                                const agents::Task& task, const std::string& agent) {
+  return {{"agent", agent},
+          {"scenario", search.name()},
+          {"graph", task.problem->graph().name},
+          {"graph_fingerprint", problem::GraphFingerprint(task.problem->graph())},
+          {"cluster", task.problem->cluster().name},
+          {"cost_model", task.problem->costs().cost_model},
+          {"grouper", task.units.grouper},
+          {"units", task.units.size()},
+          {"seed", seed},
+          {"budget", search.samples()},
+          {"source", problem::ProblemJson(search.problem())}};
+}
+
+nlohmann::ordered_json Summary(const problem::SearchSource& search, std::int64_t seed, const Found& found) {
+  const agents::Evaluator& evaluator = found.evaluator;
+  const bool feasible = evaluator.has_best();
+  nlohmann::ordered_json json = Identity(search, seed, found.task, found.agent);
+  json.update({{"samples", evaluator.samples()},
+               {"distinct", evaluator.distinct()},
+               {"proposals", evaluator.proposals()},
+               {"screens", evaluator.screens()},
+               {"samples_to_best", nullptr},
+               {"samples_to_1pct", nullptr},
+               {"best_runtime_us", nullptr},
+               {"feasible", feasible},
+               {"lower_bound_us", sim::ToMicros(found.bound.best())},
+               {"proven_infeasible", found.bound.nothing_fits},
+               {"reference_runtime_us", sim::ToMicros(found.task.reference_runtime)},
+               {"reference", found.task.reference},
+               {"wall_seconds", found.wall_seconds},
+               {"simulator_seconds", evaluator.simulator_seconds()},
+               {"brief", found.brief},
+               {"interrupted", found.interrupted()},
+               {"ranks", found.ranks}});
+  problem::AddProvenance(json);
+  if (feasible) {
+    json["samples_to_best"] = evaluator.samples_to_best();
+    json["samples_to_1pct"] = evaluator.samples_to_within(0.01);
+    json["best_runtime_us"] = sim::ToMicros(evaluator.best_runtime());
+    if (!found.author.empty()) json["found_by"] = found.author;
+  }
+  return json;
+}
+
+std::string CurveCsv(const agents::Evaluator& evaluator) {
+  std::string text = output::PrintCsvLine({"sample", "best_runtime_us", "wall_seconds"});
+  for (const agents::CurvePoint& point : evaluator.curve()) {
+    text += output::PrintCsvLine({std::to_string(point.sample), fmt::format("{}", sim::ToMicros(point.best)),
+                                  fmt::format("{:.3f}", point.wall_seconds)});
+  }
+  return text;
+}
+
+class PlaceCommand : public Command {
+ public:
+  void Declare(CLI::App& app) override {
+    app.add_option("--agent", agent_,
+                   "one of `stowplan list agents`, with parameters: placeto(rounds=8); else portfolio")
+        ->option_text("A");
+    search_.Declare(app, true);
+    seed_option_ =
+        problem::Whole(app.add_option("--seed", seed_, "of the agent; else the scenario's first, else 1"), 0,
+                       problem::kMaxSeed)
+            ->option_text("K");
+    app.add_option("--init", options_.init, "weights a learner starts from")->option_text("CKPT");
+    app.add_option("--learn", learn_, "no: a learner applies its weights and changes none")
+        ->capture_default_str()
+        ->option_text("yes|no");
+    problem::Threads(
+        app.add_option("--threads", options_.threads,
+                       "threads of agent and simulator; results do not depend on it; 0 = one per core"))
+        ->capture_default_str()
+        ->option_text("T");
+    app.add_option("--out", out_,
+                   "folder for placement.json, outcome.json, curve.csv, trace.json, placement.html, run.json")
+        ->option_text("DIR");
+    app.add_flag("--log-samples", log_samples_,
+                 "in --out also samples.csv, a line for each, and units.json, what their units are");
+    app.add_flag(
+        "--resume", options_.resume,
+        "go on from the checkpoint in --out, if it was begun: what was found is what a search without "
+        "interruption finds");
+    app.add_flag("--force", force_, "replace what --out holds, whatever it is of");
+    problem::JsonFile(app.add_option("--json", json_, "write a summary to this file; - is standard output"))
+        ->option_text("FILE");
+    app.add_option("--html", html_, "write a page: timeline, graph, what bounds it, the search")
+        ->option_text("FILE");
+    AddExamples(
+        app, {"stowplan place model.onnx --cluster here",
+              "stowplan place model.onnx --cluster 'a100(gpus=2)' --out runs/model",
+              "stowplan place --agent local_search --graph nmt --cluster 'k40(gpus=2)' --samples 2000 --out "
+              "runs/nmt",
+              "stowplan place --agent 'placeto(rounds=4)' --graph nmt --cluster 'k40(gpus=2)' --devices gpu "
+              "--out runs/placeto",
+              "stowplan place --agent annealing --scenario s.yaml --seed 2 --out runs/s --resume"});
+  }
+
+  void Run() override {
+    const std::atomic<bool>& stop =
+        output::StopRequested();  // from here on Ctrl-C ends the search, not the program
+    Prepare();
+    const problem::LoadedProblem loaded(search_.problem());
+    const agents::Task task = search_.MakeTask(loaded);
+    auto agent = agents::MakeAgent(agent_);
+    agents::Ranks& ranks = agents::World();
+    options_.ranks = &ranks;
+    // Before the search, so that nothing stands between its end, or Ctrl-C, and what is saved, and before the
+    // evaluator starts the clock of its curve.
+    const agents::LowerBound bound = agents::ComputeLowerBound(loaded.problem(), task.devices);
+    // What does not exist is not sought: the samples tell what memory would be enough.
+    const bool brief = bound.nothing_fits && dynamic_cast<const agents::Composed*>(agent.get()) != nullptr;
+    if (brief) agent = agents::MakeAgent(NeedAgent(loaded.graph()));
+    const std::int64_t budget =
+        brief ? std::min(search_.samples(), NeedSamples(loaded.graph())) : search_.samples();
+    output::Progress progress(Spec::Parse(agent_).name + " on " + search_.name(), budget, !ranks.first());
+    agents::Evaluator::Options limits;
+    limits.budget = budget;
+    limits.threads = options_.threads;
+    limits.stop = &stop;
+    limits.ranks = &ranks;
+    limits.on_sample = [&](const agents::Evaluator& now) {
+      progress.Update(now.samples(),
+                      now.has_best() ? "best " + output::TimeText(now.best_runtime()) : "nothing fits yet");
+    };
+    if (!out_.empty() && ranks.first()) Claim(task, *agent);
+    std::optional<agents::EvaluationLog> answers;
+    OpenAnswers(task, *agent, ranks, answers);
+    if (answers) RefuseToLose(answers->kept(), budget);
+    limits.log = answers ? &*answers : nullptr;
+    agents::Evaluator evaluator(task, limits);
+    std::optional<SampleLog> log;
+    if (log_samples_ && ranks.first()) {
+      formats::WriteFile(InFolder("units.json"), PrintUnits(task));
+      log.emplace(InFolder("samples.csv"), task, options_.resume);
+    }
+    Leanest leanest(task);
+    evaluator.observer = [&](std::int64_t sample, const agents::UnitPlacement& placement,
+                             const agents::Evaluation& evaluation) {
+      if (log) log->Append(sample, placement, evaluation);
+      if (!evaluator.has_best()) leanest.See(placement, evaluation);
+    };
+    const bool says_already = options_.resume && std::filesystem::exists(InFolder(kRecord));
+    if (!out_.empty() && ranks.first() && !says_already)
+      formats::WriteFile(InFolder(kRecord), Begun(task, agent->name()).dump(1) + "\n");
+    const auto start = std::chrono::steady_clock::now();
+    agent->Search(task, evaluator, options_);
+    progress.Finish();
+    const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - start;
+    const auto* composed = dynamic_cast<const agents::Composed*>(agent.get());
+    const std::string author =
+        composed != nullptr && evaluator.has_best() ? composed->AuthorOf(evaluator.samples_to_best()) : "";
+    const Found found = {.task = task,
+                         .evaluator = evaluator,
+                         .agent = agent->name(),
+                         .author = author,
+                         .leanest = leanest,
+                         .is_portfolio = composed != nullptr,
+                         .brief = brief,
+                         .bound = bound,
+                         .wall_seconds = wall.count(),
+                         .ranks = ranks.size()};
+    if (ranks.first()) Save(found);
+    if (found.interrupted()) {
+      throw output::Interrupted(
+          fmt::format("stopped after {} of {} samples; {}.", output::CountText(evaluator.samples()),
+                      output::CountText(evaluator.budget()),
+                      out_.empty() ? "with --out DIR the search would be kept, and --resume would go on"
+                                   : "the same call with --resume goes on with " + out_));
+    }
+  }
+
+ private:
+  void Prepare() {
+    search_.Resolve("place");
+    if (learn_ != "yes" && learn_ != "no")
+      throw InputError(fmt::format("--learn {}: wanted yes or no.", learn_));
+    RefuseWeightsForNothing();
+    if (log_samples_ && out_.empty())
+      throw InputError("--log-samples: writes to the folder of --out DIR, so --out is wanted too.");
+    problem::RefuseTwoDocuments({{"--json", json_}, {"--html", html_}});
+    for (const std::string& file : {html_, json_}) {
+      if (!file.empty()) formats::PrepareOutput(file);
+    }
+    if (options_.resume && out_.empty())
+      throw InputError("--resume: goes on from what --out DIR holds, so --out is wanted too.");
+    if (options_.resume && force_)
+      throw InputError("--resume goes on with what --force replaces; give one of them.");
+    if (seed_option_->count() == 0 && !search_.scenario_seeds().empty())
+      seed_ = search_.scenario_seeds().front();
+    options_.learn = learn_ == "yes";
+    options_.seed = static_cast<std::uint64_t>(seed_);
+  }
+
+  void RefuseWeightsForNothing() const {
+    const std::string name = Spec::Parse(agent_).name;
+    if (IsLearner() || agents::FindAgent(name) == nullptr) return;  // what is no agent is refused as such
+    if (!options_.init.empty())
+      throw InputError(fmt::format("--init: {} learns nothing, so it starts from no weights.", name));
+    if (learn_ == "no") throw InputError(fmt::format("--learn no: {} learns nothing anyhow.", name));
+  }
+
+  std::string InFolder(const char* name) const { return (std::filesystem::path(out_) / name).string(); }
+
+  nlohmann::ordered_json Begun(const agents::Task& task, const std::string& agent) const {
+    nlohmann::ordered_json json = Identity(search_, seed_, task, agent);
+    json["samples"] = 0;
+    json["interrupted"] = true;  // until it is not
+    problem::AddProvenance(json);
+    return json;
+  }
+
+  void Claim(const agents::Task& task, const agents::Agent& agent) const {
+    output::ClaimFolder({.path = out_,
+                         .record = kRecord,
+                         .run = Begun(task, agent.name()),
+                         .same = {"agent", "scenario", "graph", "graph_fingerprint", "cluster", "cost_model",
+                                  "grouper", "units", "seed"},
+                         .alike = {"budget"},
+                         .files = {"checkpoint", "placement.json", "outcome.json", "curve.csv", "trace.json",
+                                   "placement.html", "samples.csv", "units.json"},
+                         .resume = options_.resume,
+                         .force = force_});
+  }
+
+  // Where the agent keeps no state of its own, what it was told is kept: on all ranks what the first one has.
+  void OpenAnswers(const agents::Task& task, const agents::Agent& agent, agents::Ranks& ranks,
+                   std::optional<agents::EvaluationLog>& answers) {
+    if (out_.empty()) return;
+    const std::string path = InFolder("checkpoint");
+    if (IsLearner()) {
+      options_.checkpoint = path;
+      return;
+    }
+    std::string earlier;
+    if (options_.resume && ranks.first() && std::filesystem::exists(path)) earlier = formats::ReadFile(path);
+    earlier = ranks.Exchange(earlier).front();
+    answers.emplace(task, agent.name(), options_.seed, ranks.first() ? path : "", std::move(earlier));
+  }
+
+  // A search that ends before what it goes on from would write its worse best over that one's. (A learner's checkpoint
+  // refuses by itself.)
+  void RefuseToLose(std::int64_t kept, std::int64_t budget) const {
+    if (kept <= budget) return;
+    throw InputError(fmt::format(
+        "{}: holds {} samples of this search; --samples must be at least {} to go on, or --force in place "
+        "of --resume begins anew.",
+        out_, output::CountText(kept), kept));
+  }
+
+  bool IsLearner() const {
+    const agents::AgentRow* row = agents::FindAgent(Spec::Parse(agent_).name);
+    return row != nullptr && row->kind == agents::AgentKind::kLearner;
+  }
+
+  void Save(const Found& found) const {
+    const std::string summary = Summary(search_, seed_, found).dump(1) + "\n";
+    const agents::Evaluator& evaluator = found.evaluator;
+    sim::Placement best;
+    if (evaluator.has_best()) best = agents::Expand(found.task, evaluator.best());
+    const auto simulator = sim::MakeSimulator(*found.task.problem);
+    const sim::Outcome* outcome =
+        evaluator.has_best()
+            ? &simulator->Run(best, {.record = sim::RunOptions::Record::kTimeline, .cutoff = {}})
+            : nullptr;
+    // What is printed is evaluated once more (docs/protocol.md#best-found). They can only differ after a
+    // resume.
+    if (outcome != nullptr && outcome->runtime != evaluator.best_runtime()) {
+      throw InputError(
+          fmt::format("{}: its best placement takes {} here, but the checkpoint says {}; it was made for "
+                      "another graph or cluster, start without --resume.",
+                      InFolder("checkpoint"), output::TimeText(outcome->runtime),
+                      output::TimeText(evaluator.best_runtime())));
+    }
+    if (!out_.empty()) SaveFolder(found, outcome, best, summary);
+    if (outcome != nullptr) SavePages(found, *outcome, best);
+    if (!json_.empty()) return formats::WriteFile(json_, summary);
+    PrintSummary(found, outcome, best);
+  }
+
+  void SavePages(const Found& found, const sim::Outcome& outcome, const sim::Placement& best) const {
+    if (html_.empty() && out_.empty()) return;
+    const sim::Problem& problem = *found.task.problem;
+    const problem::Study study =
+        problem::MakeStudy(problem, best, outcome, found.bound, problem::AllWhatIfs(problem.cluster()));
+    const agents::Evaluator& evaluator = found.evaluator;
+    const std::string page =
+        problem::PlacementPage(study,
+                               {.sentence = fmt::format("Found by {} after {} of {} samples{}", found.agent,
+                                                        output::CountText(evaluator.samples_to_best()),
+                                                        output::CountText(evaluator.samples()),
+                                                        found.interrupted() ? ", interrupted" : ""),
+                                .curve = evaluator.curve(),
+                                .samples = evaluator.samples()},
+                               problem::ProvenanceFacts());
+    if (!out_.empty()) formats::WriteFile(InFolder("placement.html"), page);
+    if (!html_.empty()) formats::WriteFile(html_, page);
+  }
+
+  void PrintSummary(const Found& found, const sim::Outcome* outcome, const sim::Placement& best) const {
+    const agents::Evaluator& evaluator = found.evaluator;
+    std::string samples = output::CountText(evaluator.samples());
+    if (evaluator.samples() < search_.samples()) samples += " of " + output::CountText(search_.samples());
+    samples += " samples";
+    if (evaluator.screens() > 0)
+      samples += fmt::format(" and {} screens", output::CountText(evaluator.screens()));
+    if (found.interrupted()) samples += " (interrupted)";
+    if (outcome == nullptr) return PrintWhatItNeeds(found, samples);
+    const sim::Picos bound = found.bound.best();
+    fmt::print("{}\n",
+               PrintPlaceReport(problem::MakeStudy(*found.task.problem, best, *outcome, found.bound, {})));
+    if (!found.author.empty()) fmt::print("Found by {}, one of the portfolio.\n", found.author);
+    fmt::print(
+        "{}",
+        output::Wrapped(
+            fmt::format(
+                "{}: best {} after {} of {} (within 1 % after {}), proven lower bound {} "
+                "(gap {:.2f})",
+                found.agent, output::TimeText(evaluator.best_runtime()),
+                output::CountText(evaluator.samples_to_best()), samples,
+                output::CountText(evaluator.samples_to_within(0.01)), output::TimeText(bound),
+                bound > 0 ? static_cast<double>(evaluator.best_runtime()) / static_cast<double>(bound) : 0.0),
+            0, output::kLineWidth));
+  }
+
+  // Nothing was found that fits.
+  void PrintWhatItNeeds(const Found& found, const std::string& samples) const {
+    const sim::Problem& problem = *found.task.problem;
+    if (!found.interrupted()) {
+      const std::int64_t more = found.is_portfolio ? 0 : NeedSamples(problem.graph());
+      output::Progress progress("what it would need", more, more == 0);
+      const MemoryNeed need =
+          FindMemoryNeed(found.task, found.leanest, more, options_, &output::StopRequested(),
+                         [&](std::int64_t done) { progress.Update(done); });
+      progress.Finish();
+      if (need.fits) return PrintWhoFinds(found, samples, more);
+      if (!need.placement.device.empty()) {
+        const auto simulator = sim::MakeSimulator(problem);
+        const sim::Outcome& outcome =
+            simulator->Run(need.placement, {.record = sim::RunOptions::Record::kTimeline, .cutoff = {}});
+        fmt::print("{}\n",
+                   PrintPlaceReport(problem::MakeStudy(problem, need.placement, outcome, found.bound, {})));
+      }
+      fmt::print("{}", output::Wrapped(MemoryNeedText(need, problem.cluster()), 0, output::kLineWidth));
+    }
+    fmt::print("{}",
+               output::Wrapped(
+                   fmt::format("{}: no placement that fits in {}; {}", found.agent, samples,
+                               found.bound.nothing_fits
+                                   ? "none exists: it is proven that the graph does not fit on these devices"
+                                   : "proven lower bound " + output::TimeText(found.bound.best())),
+                   0, output::kLineWidth));
+  }
+
+  // The portfolio came by a placement that fits within so many samples.
+  void PrintWhoFinds(const Found& found, const std::string& samples, std::int64_t more) const {
+    const std::int64_t budget = std::max(search_.samples(), more);
+    fmt::print("{}  stowplan place --agent '{}' {} --samples {}{}\n",
+               output::Wrapped(fmt::format("{}: no placement that fits in {}, but the portfolio finds one:",
+                                           found.agent, samples),
+                               0, output::kLineWidth),
+               NeedAgent(found.task.problem->graph()), search_.Words(), budget,
+               seed_option_->count() > 0 ? fmt::format(" --seed {}", seed_) : "");
+  }
+
+  void SaveFolder(const Found& found, const sim::Outcome* outcome, const sim::Placement& best,
+                  const std::string& summary) const {
+    const sim::Problem& problem = *found.task.problem;
+    if (outcome != nullptr) {
+      formats::WriteFile(InFolder("placement.json"),
+                         formats::PrintPlacement(best, problem.graph(), problem.cluster()));
+      formats::WriteFile(InFolder("outcome.json"), formats::PrintOutcome(*outcome, problem, best));
+      formats::WriteFile(InFolder("trace.json"), formats::PrintChromeTrace(*outcome, problem, best));
+    } else {
+      // What an earlier run left here would be taken for this run's.
+      for (const char* name : {"placement.json", "outcome.json", "trace.json", "placement.html"})
+        std::filesystem::remove(InFolder(name));
+    }
+    if (!log_samples_ && !options_.resume) {
+      for (const char* name : {"samples.csv", "units.json"}) std::filesystem::remove(InFolder(name));
+    }
+    formats::WriteFile(InFolder("curve.csv"), CurveCsv(found.evaluator));
+    formats::WriteFile(InFolder("run.json"), summary);
+  }
+
+  problem::SearchSource search_;
+  std::string agent_ = "portfolio";
+  std::int64_t seed_ = 1;
+  std::string learn_ = "yes";
+  std::string out_;
+  std::string json_;
+  std::string html_;
+  bool log_samples_ = false;
+  bool force_ = false;
+  agents::SearchOptions options_;
+  CLI::Option* seed_option_ = nullptr;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakePlaceCommand() {
+  return std::make_unique<PlaceCommand>();
+}
+
+}  // namespace stowplan::cli

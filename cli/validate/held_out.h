@@ -1,0 +1,33 @@
+// Ops of recorded workloads, each workload's predicted from the probes of the others: how far cost models are from a
+// workload that nobody measured.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace stowplan::cli {
+
+struct HeldOutOps {
+  std::string family;  // of cost_models/work/cpu_line.h; "all" = together
+  std::size_t ops = 0;
+  double mape = 0, median = 0, p95 = 0, time_weighted = 0;  // of |predicted / probed - 1|
+};
+
+// Steps of a workload whose ops are priced so; what no line prices keeps the price of its own probe. Nothing where a
+// stand-in's op would: the stand-ins of the other workloads tell what stand-ins take.
+struct HeldOutSteps {
+  std::string workload;
+  std::optional<double> median_error, tau;  // as of Score
+};
+
+struct HeldOut {
+  std::vector<HeldOutOps> ops;  // by family, and all together at the end
+  std::vector<HeldOutSteps> steps;
+};
+
+// Of a folder of recordings on CPUs, by the stowplan.cost_model beside each. Ops that stand-ins ran are a family of
+// their own. Empty where there are not two workloads, or one of them has an accelerator.
+HeldOut HoldWorkloadsOut(const std::string& folder);
+
+}  // namespace stowplan::cli

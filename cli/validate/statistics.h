@@ -1,0 +1,35 @@
+// The figures of accuracy: quantiles, spread, rank correlation.
+#pragma once
+
+#include <vector>
+
+#include "profiler/statistics.h"
+
+namespace stowplan::cli {
+
+using profiler::Quantile;
+
+// Median absolute deviation over the size of the median; 0 where the median is.
+double Spread(const std::vector<double>& values);
+
+struct RankCorrelation {
+  double tau_b = 0;     // 0 where either side has no order
+  long long pairs = 0;  // that are far enough apart
+};
+// Kendall's tau-b of `predicted` against `measured` over the pairs whose measured values are further apart than
+// both `margin`s [same unit].
+RankCorrelation KendallTauB(const std::vector<double>& measured, const std::vector<double>& predicted,
+                            const std::vector<double>& margin);
+
+// The tau-b of `first` against `second`, two measurements of the same, over the pairs that KendallTauB() takes from
+// `measured` and `margin`.
+RankCorrelation KendallTauB(const std::vector<double>& first, const std::vector<double>& second,
+                            const std::vector<double>& measured, const std::vector<double>& margin);
+
+// What noise leaves of a tau: the most that the true order can be expected to reach against one of two measurements
+// whose tau is `between`. With independent errors a pair is in the same order in both where both have it right or both
+// wrong, so that over alike pairs the tau between them is the square of the tau of each against the truth; where pairs
+// differ the root is an upper bound (Jensen). 0 where they do not agree at all.
+double TauCeiling(double between);
+
+}  // namespace stowplan::cli

@@ -1,0 +1,22 @@
+// Runs the learning gate (gate_cases.h) and renders it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tables/report/derived.h"
+#include "tables/report/gate_cases.h"
+
+namespace stowplan::tables {
+
+// Runs them, the same numbers with any number of threads. Each finished run is added to options.rows_path at once; with
+// options.resume those of the same experiment that are there already are taken, and the others dropped. The file there is
+// as it was until the first run has ended. Throws Interrupted, with what is finished kept, and RunError where the file
+// cannot be written.
+std::vector<GateRun> RunGate(const std::vector<GateCase>& cases, const std::vector<GateAgent>& agents,
+                             const DerivedOptions& options);
+
+std::string EvaluateGate(const std::vector<TableResults>& tables, const DerivedOptions& options);
+RenderedTable RenderGate(const std::vector<TableResults>& tables, const std::string& rows);
+
+}  // namespace stowplan::tables

@@ -1,0 +1,569 @@
+// What scripts rely on: exit status, JSON alone on standard output, one sentence for bad input, no partial
+// files.
+#include <filesystem>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "cli/commands/listing.h"
+#include "cli/program.h"
+#include "output/console.h"
+#include "sim/formats/formats.h"
+#include "tests/cli/program.h"
+#include "tests/temp_folder.h"
+
+namespace stowplan::cli {
+namespace {
+
+using testing::ExpectRefused;
+using ::testing::HasSubstr;
+using testing::JsonOf;
+using testing::ProgramResult;
+using testing::RunStowplan;
+using tests::TempFolder;
+
+const std::string kCluster = "k80(gpus=2)";
+
+TEST(Cli, HelpAndVersionAreNoErrors) {
+  EXPECT_EQ(RunStowplan({"--help"}).status, 0);
+  EXPECT_EQ(RunStowplan({"simulate", "--help"}).status, 0);
+  const ProgramResult version = RunStowplan({"--version"});
+  EXPECT_EQ(version.status, 0);
+  EXPECT_EQ(version.out.rfind("stowplan ", 0), 0u) << version.out;
+}
+
+TEST(Cli, ATypeOfOtherLettersIsAskedAbout) {
+  const output::TempFolder folder;
+  const auto said = [&](const std::string& type) {
+    formats::WriteFile(folder / "g.json",
+                       R"({"format": "stowplan.graph", "version": 1, "ops": [{"name": "a", "type": ")" +
+                           type + R"("}, {"name": "b", "type": ")" + type + R"("}]})");
+    const ProgramResult info = RunStowplan({"graph", "info", folder / "g.json"});
+    EXPECT_EQ(info.status, 0) << info.err;
+    return info.err;
+  };
+  EXPECT_THAT(said("Matmul"), HasSubstr("type Matmul of 2 ops is not listed (did you mean MatMul?)"));
+  EXPECT_THAT(said("variable"), HasSubstr("(did you mean Variable?)"));
+  for (const char* type : {"MatMul", "NoOp", "Mine", "AllReduced"}) EXPECT_EQ(said(type), "") << type;
+}
+
+// docs/calibration.md, "A sheet of your own": two of the commands that have the option by other ways than `simulate`.
+TEST(Cli, EveryCommandThatTakesAClusterTakesSheets) {
+  const output::TempFolder folder;
+  formats::WriteFile(
+      folder / "sheet.yaml",
+      "format: stowplan.devices\nversion: 1\ndevices:\n  - name: nova\n    class: gpu\n    description: d\n"
+      "    multiprocessors: {value: 10, source: \"data sheet: Nova\"}\n"
+      "    peak_f32: {value: 3TFLOP/s, source: \"data sheet: Nova\"}\n"
+      "    memory_bandwidth: {value: 100GB/s, source: \"data sheet: Nova\"}\n");
+  formats::WriteFile(folder / "cluster.yaml",
+                     "format: stowplan.cluster\nversion: 1\ndevices:\n  - {name: a, kind: nova, memory: "
+                     "1GiB}\n  - {name: b, "
+                     "kind: nova, memory: 1GiB}\nlinks:\n  - {name: l, ends: [a, b], bandwidth: 1GB/s}\n");
+  const std::string cluster = folder / "cluster.yaml", sheet = folder / "sheet.yaml";
+  const ProgramResult info =
+      RunStowplan({"graph", "info", "chain(ops=4)", "--cluster", cluster, "--sheet", sheet});
+  EXPECT_EQ(info.status, 0) << info.err;
+  EXPECT_THAT(info.out, HasSubstr("nova"));
+  const ProgramResult chosen =
+      RunStowplan({"validate", "--choose", "--workloads", "chain(ops=4)", "--cluster", cluster, "--sheet",
+                   sheet, "--placements", "2", "--out", folder / "chosen"});
+  EXPECT_EQ(chosen.status, 0) << chosen.err;
+  ExpectRefused({"validate", "--recordings", "x", "--sheet", sheet}, "--sheet is for --cluster");
+}
+
+TEST(Cli, NamesOfAnyLengthLeaveTheTableInShape) {
+  const output::TempFolder folder;
+  const std::string path = folder / "graph.json", name(5000, 'n'), type(3000, 't');
+  formats::WriteFile(path, R"({"format": "stowplan.graph", "version": 1, "ops": [{"name": ")" + name +
+                               R"(", "type": ")" + type + R"(", "cost_us": 10}]})");
+  for (const std::vector<std::string>& call :
+       {std::vector<std::string>{"graph", "info", path},
+        {"simulate", "--graph", path, "--cluster", kCluster, "--placement", "single_gpu"},
+        {"explain", "--graph", path, "--cluster", kCluster, "--placement", "single_gpu"}}) {
+    const ProgramResult result = RunStowplan(call);
+    ASSERT_EQ(result.status, 0) << result.err;
+    EXPECT_THAT(result.out, HasSubstr("ttt…ttt"));
+    std::istringstream lines(result.out);
+    for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 200U) << call[0];
+  }
+}
+
+TEST(Cli, WrongCallsGetOneSentence) {
+  ExpectRefused({}, "subcommand");
+  ExpectRefused({"fly"}, "fly");
+  ExpectRefused({"simulate", "--graph", "x"},
+                "--cluster is required; `stowplan simulate --help` lists what there is.");
+  ExpectRefused({"simulate", "net.json", "--cluster", "k40"},
+                "stowplan simulate does not take \"net.json\" (a graph is given as --graph net.json);");
+  ExpectRefused({"list", "agents", "--wrong"}, "stowplan list has no option --wrong;");
+  ExpectRefused({"list", "agents", "tables"}, "stowplan list does not take \"tables\"");
+  ExpectRefused({"list", "planets"}, "planets");
+  ExpectRefused({"table", "no_such_table"}, "hierarchical");
+  ExpectRefused({"table", "hierarchical", "--seeds", "0"},
+                "--seeds: \"0\" is not a whole number from 1 to 10,000.");
+  ExpectRefused({"table", "hierarchical", "--samples", "-3"},
+                "--samples: \"-3\" is not a whole number from 1 to 1,000,000,000,000.");
+  ExpectRefused({"table", "hierarchical", "--samples", "x"},
+                "--samples: \"x\" is not a whole number from 1 to");
+  ExpectRefused({"place", "--agent", "brute_force", "--graph", "chain(ops=2000)", "--cluster", kCluster},
+                "more assignments than the limit");
+  ExpectRefused({"table", "hierarchical", "--cells", "rnnlm"}, "ROW/COLUMN");
+  ExpectRefused({"table", "hierarchical", "--cells", "rnnlm/no_such_column"}, "cpu_only");
+  ExpectRefused({"speed", "--graph", "chain", "--cluster", kCluster, "--placements", "many"}, "--placements");
+  ExpectRefused({"speed", "--graph", "chain", "--cluster", kCluster, "--placements", "0"},
+                "--placements: \"0\" is not a whole number from 1 to 10,000,000.");
+}
+
+TEST(Cli, WrongImportsGetOneSentence) {
+  const output::TempFolder folder;
+  const std::string path = folder.path() + "/model.onnx";
+  formats::WriteFile(path, "no protobuf");
+  ExpectRefused({"graph", "import", path, "--out", "-"}, "in no format that can be imported");
+  ExpectRefused({"graph", "import", path, "--out", "-", "--from", "onnx"}, "ONNX");
+  ExpectRefused({"graph", "import", path, "--out", "-", "--dim", "batch"}, "--dim batch=8");
+  // A model that is cut off in its graph: a build without the ONNX library says so instead, not that it is no JSON.
+  const std::string cut = folder / "cut.onnx";
+  formats::WriteFile(cut, std::string("\x08\x08\x3a\x7f\x0a", 5));
+  ExpectRefused({"graph", "info", cut}, "ONNX");
+  ExpectRefused({"graph", "import", path, "--out", "-", "--from", "msr", "--strict"}, "for ONNX models");
+}
+
+TEST(Cli, WrongNamesGetOneSentence) {
+  ExpectRefused({"graph", "info", "no_such_workload"}, "no_such_workload");
+  ExpectRefused({"simulate", "--graph", "chain", "--cluster", "no_such_cluster", "--placement", "single_gpu"},
+                "no_such_cluster");
+  ExpectRefused({"simulate", "--graph", "chain", "--cluster", kCluster, "--placement", "no_such_agent"},
+                "single_gpu");
+  ExpectRefused({"simulate", "--graph", "chain", "--cluster", kCluster, "--placement", "local_search"},
+                "stowplan place");
+  ExpectRefused({"simulate", "--graph", "chain", "--cluster", kCluster, "--placement", "single_gpu",
+                 "--memory", "tpu=1GiB"},
+                "gpu0");
+  ExpectRefused({"simulate", "--graph", "chain", "--cluster", kCluster, "--placement", "single_gpu",
+                 "--memory", "gpu=1"},
+                "gpu");
+  ExpectRefused(
+      {"simulate", "--graph", "chain", "--cluster", kCluster, "--placement", "single_gpu", "--rules", "fast"},
+      "native");
+  ExpectRefused({"place", "--agent", "random", "--samples", "5"}, "--scenario");
+  ExpectRefused({"place", "--agent", "random(wings=2)", "--graph", "chain", "--cluster", kCluster}, "wings");
+  ExpectRefused({"place", "--agent", "random", "--graph", "chain", "--cluster", kCluster, "--devices", "tpu"},
+                "tpu");
+  ExpectRefused({"place", "--agent", "random", "--graph", "chain", "--cluster", kCluster, "--resume"},
+                "--out");
+  ExpectRefused({"place", "--agent", "random", "--graph", "chain", "--cluster", kCluster, "--log-samples"},
+                "--out");
+}
+
+// What is not known is said before what is missing, and the nearest name with it.
+TEST(Cli, TheNearestNameIsSaid) {
+  ExpectRefused({"simulate", "--grpah", "x"},
+                "stowplan simulate has no option --grpah (did you mean --graph?)");
+  ExpectRefused({"place", "--agnet=random"}, "stowplan place has no option --agnet (did you mean --agent?)");
+  ExpectRefused({"simulat"}, "there is no verb \"simulat\" (did you mean simulate?)");
+  ExpectRefused({"graph", "inof", "chain"}, "there is no verb \"graph inof\" (did you mean info?)");
+  ExpectRefused({"list", "agent"}, "(did you mean agents?)");
+  ExpectRefused({"table", "hierachical"}, "(did you mean hierarchical?)");
+  ExpectRefused({"table", "hierarchical", "--budget", "qiuck"}, "(did you mean quick?)");
+  ExpectRefused({"table", "hierarchical", "--cells", "nmt_2/singel_gpu"}, "(did you mean nmt_2/single_gpu?)");
+  ExpectRefused({"graph", "info", "resnet152"}, "(did you mean resnet_152?)");
+  ExpectRefused({"graph", "info", "chain(opps=3)"}, "has no parameter 'opps' (did you mean ops?)");
+  ExpectRefused({"graph", "info", "inception_v3(mode=trainig)"}, "(did you mean training?)");
+  const auto place = [](const char* option, const char* value, const std::string& says) {
+    std::vector<std::string> call = {"place", "--graph", "chain", "--samples", "1"};
+    if (std::string(option) != "--cluster") call.insert(call.end(), {"--cluster", kCluster});
+    if (std::string(option) != "--agent") call.insert(call.end(), {"--agent", "random"});
+    call.insert(call.end(), {option, value});
+    ExpectRefused(call, says);
+  };
+  place("--agent", "anealing", "agent 'anealing' is not known (did you mean annealing?)");
+  place("--agent", "annealing(hott=1)", "(did you mean hot?)");
+  place("--cluster", "k8O", "(did you mean k80?)");
+  place("--devices", "gpu2", "(did you mean gpu0?)");
+  place("--grouper", "neigbour", "(did you mean neighbour?)");
+  place("--cost-model", "analitic", "(did you mean analytic?)");
+  place("--interconnect", "fiar", "(did you mean fair?)");
+  place("--rules", "publish", "(did you mean published?)");
+  ExpectRefused({"simulate", "--graph", "chain", "--cluster", kCluster, "--placement", "singlegpu"},
+                "(did you mean single_gpu?)");
+}
+
+// Every number of every verb, those of verbs to come too.
+TEST(Cli, NumbersBeyondTheirRangeAreRefused) {
+  int numbers = 0;
+  WithProgram([&](const CLI::App& program) {
+    for (const CLI::App* verb : program.get_subcommands([](const CLI::App*) { return true; })) {
+      for (const CLI::Option* option : verb->get_options()) {
+        const std::string type = option->get_type_name();
+        if (type.rfind("INT", 0) != 0 && type.rfind("UINT", 0) != 0 && type.rfind("FLOAT", 0) != 0) continue;
+        ++numbers;
+        for (const char* value : {"99999999999999999999", "1e30", "-7", "nan", "ten"})
+          ExpectRefused({verb->get_name(), option->get_name(), value},
+                        fmt::format("{}: \"{}\" is not a", option->get_name(), value));
+      }
+    }
+  });
+  EXPECT_GE(numbers, 20);
+}
+
+TEST(Cli, ASuffixThatNobodyWritesIsRefused) {
+  const output::TempFolder folder;
+  ExpectRefused({"graph", "convert", "chain", "--out", folder / "g.dot"},
+                "ends in .dot, which is not written here");
+  ExpectRefused({"graph", "import", "g.onnx", "--out", folder / "g.onnx"}, "known are .json and .json.zst.");
+  ExpectRefused({"calibrate", "probes.json", "--out", folder / "p.yaml"}, "ends in .yaml");
+  WithProgram([&](const CLI::App& program) {
+    for (const CLI::App* verb : program.get_subcommands([](const CLI::App*) { return true; })) {
+      if (verb->get_option_no_throw("--json") != nullptr)
+        ExpectRefused({verb->get_name(), "--json", folder / "x.dot"}, "ends in .dot");
+    }
+  });
+  EXPECT_TRUE(folder.Files().empty());
+  EXPECT_EQ(RunStowplan({"graph", "convert", "chain", "--out", folder / "no_suffix"}).status, 0);
+}
+
+TEST(Cli, APlacementMayComeFromStandardInput) {
+  const output::TempFolder folder;
+  ASSERT_EQ(RunStowplan({"simulate", "--graph", "chain(ops=4)", "--cluster", kCluster, "--placement",
+                         "round_robin", "--save-placement", folder / "p.json"})
+                .status,
+            0);
+  const std::vector<std::string> call = {"simulate",    "--graph", "chain(ops=4)", "--cluster", kCluster,
+                                         "--placement", "-",       "--json",       "-"};
+  const auto read = JsonOf(RunStowplan(call, {}, formats::ReadFile(folder / "p.json")));
+  EXPECT_EQ(read["runtime_us"],
+            JsonOf(RunStowplan({"simulate", "--graph", "chain(ops=4)", "--cluster", kCluster, "--placement",
+                                folder / "p.json", "--json", "-"}))["runtime_us"]);
+  ExpectRefused(call, "stowplan: stdin:1:1: is not valid JSON");
+  ExpectRefused({"simulate", "--graph", "-", "--cluster", kCluster, "--placement", "-"},
+                "one of them may be - (standard input)");
+}
+
+TEST(Cli, GraphsThatAreWrittenAreSummedUp) {
+  const output::TempFolder folder;
+  const auto converted =
+      JsonOf(RunStowplan({"graph", "convert", "chain(ops=5)", "--out", folder / "g.json", "--json", "-"}));
+  EXPECT_EQ(converted["out"], folder / "g.json");
+  EXPECT_EQ(converted["ops"], 5);
+  const std::string msr = STOWPLAN_SOURCE_DIR "/tests/scenarios/data/msr_small.json";
+  const auto imported =
+      JsonOf(RunStowplan({"graph", "import", msr, "--out", folder / "m.json", "--json", "-"}));
+  EXPECT_EQ(imported["format"], "msr");
+  EXPECT_EQ(imported["name"], "msr_small");
+  EXPECT_TRUE(imported["notes"].is_array());
+  ExpectRefused({"graph", "convert", "chain", "--out", "-", "--json", "-"}, "would mix two documents");
+}
+
+TEST(Cli, TablesAreWrittenForScripts) {
+  const output::TempFolder folder;
+  std::filesystem::create_directory(folder / "t");
+  formats::WriteFile(folder / "t/rows.csv",
+                     formats::ReadFile(STOWPLAN_SOURCE_DIR "/results/hierarchical/rows.csv"));
+  const auto table =
+      JsonOf(RunStowplan({"table", "hierarchical", "--render", "--out", folder / "t", "--json", "-"}));
+  EXPECT_EQ(table["format"], "stowplan.table");
+  EXPECT_EQ(table["name"], "hierarchical");
+  const auto& block = table["blocks"][0];
+  EXPECT_EQ(block["rows"][0]["cells"].size(), block["columns"].size());
+  EXPECT_TRUE(std::filesystem::exists(folder / "t/table.md"));
+  // Its folder is its own.
+  ExpectRefused({"table", "placeto", "--render", "--out", folder / "t"},
+                "holds table hierarchical; give another --out");
+  ExpectRefused({"table", "bounds", "--out", folder / "t"}, "or --force to replace it");
+  formats::WriteFile(folder / "t/table.md", "mine\n");
+  ExpectRefused({"table", "bounds", "--out", folder / "t"}, "holds a table.md of something else");
+  std::filesystem::remove_all(folder / "t");
+  std::filesystem::create_directory(folder / "t");
+  formats::WriteFile(folder / "t/rows.csv", "mine\n");
+  ExpectRefused({"table", "bounds", "--out", folder / "t"},
+                "holds rows.csv and no table.md that says what it is of");
+  ExpectRefused({"table", "accuracy", "--json", "-"}, "stowplan validate --recordings");
+}
+
+// Nobody's bug: a full disk, a closed stream, a reader that has had enough.
+TEST(Cli, StandardOutputThatCannotBeWrittenIsAPlainSentence) {
+  for (const char* verb : {"list agents", "help", "list agents --json -", "--help", "--version"}) {
+    const ProgramResult full = testing::RunShell(std::string("STOWPLAN ") + verb + " > /dev/full");
+    EXPECT_EQ(full.status, 1) << verb;
+    EXPECT_EQ(full.err, "stowplan: standard output cannot be written: No space left on device.\n") << verb;
+    const ProgramResult closed = testing::RunShell(std::string("STOWPLAN ") + verb + " >&-");
+    EXPECT_EQ(closed.status, 1) << verb;
+    EXPECT_EQ(closed.err, "stowplan: standard output cannot be written: Bad file descriptor.\n") << verb;
+  }
+  const ProgramResult read = testing::RunShell("(sleep 0.3; STOWPLAN list workloads; echo $? >&2) | true");
+  EXPECT_EQ(read.err, "1\n") << "silent";
+  EXPECT_EQ(testing::RunShell("STOWPLAN list agents > /dev/null 2>&-").status, 0);
+  EXPECT_EQ(testing::RunShell("STOWPLAN list planets 2> /dev/full").status, 2);
+}
+
+TEST(Cli, LearnersThatAreNotBuiltSayHow) {
+  const ProgramResult result = testing::RunShell(
+      "mkdir -p tree/bench && touch tree/CMakeCache.txt && cp STOWPLAN tree/stowplan && "
+      "tree/stowplan "
+      "place --agent "
+      "placeto --graph chain --cluster 'k80(gpus=2)'");
+  EXPECT_EQ(result.status, 1);
+  EXPECT_THAT(result.err, ::testing::AnyOf(HasSubstr("tree --target stowplan_rl` builds it"),
+                                           HasSubstr("this build lacks the learning agents")));
+}
+
+TEST(Cli, EveryKindIsListedAsTextAndJson) {
+  for (const char* kind : {"workloads", "clusters", "agents", "groupers", "cost-models", "devices", "links",
+                           "interconnects", "importers", "exporters", "tables"}) {
+    EXPECT_EQ(RunStowplan({"list", kind}).status, 0) << kind;
+    const auto rows = JsonOf(RunStowplan({"list", kind, "--json", "-"}));
+    ASSERT_FALSE(rows.empty()) << kind;
+    EXPECT_TRUE(rows[0].contains("name")) << kind;
+  }
+}
+
+TEST(Cli, ListingsFitEightyColumns) {
+  for (const std::string& kind : ListedKinds()) {
+    std::istringstream lines(RunStowplan({"list", kind}).out);
+    for (std::string line; std::getline(lines, line);)
+      EXPECT_LE(output::TextWidth(line), 80u) << kind << ": " << line;
+  }
+}
+
+TEST(Cli, WorkloadsAreListedAsNumbers) {
+  for (const auto& row : JsonOf(RunStowplan({"list", "workloads", "--json", "-"}))) {
+    if (row["name"] != "inception_v3(batch=1)") continue;
+    EXPECT_EQ(row["weights"], 23817352);
+    EXPECT_EQ(row["published_weights"], 23817352);
+    EXPECT_EQ(row["published_ops"], 24713);
+    EXPECT_TRUE(row["published_activation_bytes"].is_null());
+    EXPECT_EQ(row["recalled"],
+              (std::vector<std::string>{"published_ops", "published_forward_multiply_adds"}));
+    return;
+  }
+  FAIL() << "inception_v3(batch=1) is not listed";
+}
+
+TEST(Cli, GraphInfoHasItsKeys) {
+  const auto json = JsonOf(RunStowplan({"graph", "info", "chain(ops=5)", "--json", "-"}));
+  for (const char* key :
+       {"name", "ops", "edges", "parameters", "flops", "output_bytes", "persistent_bytes"}) {
+    EXPECT_TRUE(json.contains(key)) << key;
+  }
+  EXPECT_EQ(json["ops"], 5);
+  EXPECT_EQ(json["edges"], 4);
+}
+
+TEST(Cli, ConvertedGraphsReadBackTheSame) {
+  const output::TempFolder folder;
+  ASSERT_EQ(RunStowplan({"graph", "convert", "random_dag(ops=40)", "--out", folder / "g.json.zst"}).status,
+            0);
+  ASSERT_EQ(RunStowplan({"graph", "convert", folder / "g.json.zst", "--out", folder / "g.json"}).status, 0);
+  EXPECT_EQ(RunStowplan({"graph", "convert", "random_dag(ops=40)", "--out", "-"}).out,
+            formats::ReadFile(folder / "g.json"));
+}
+
+TEST(Cli, SimulatePrintsAnOutcome) {
+  const auto json = JsonOf(RunStowplan({"simulate", "--graph", "chain(ops=4)", "--cluster", kCluster,
+                                        "--placement", "single_gpu", "--json", "-"}));
+  EXPECT_EQ(json["format"], "stowplan.outcome");
+  EXPECT_TRUE(json["feasible"]);
+  EXPECT_EQ(json["runtime_us"], json["unlimited_runtime_us"]);
+  EXPECT_FALSE(json.contains("ops"));
+  const auto with_ops = JsonOf(RunStowplan({"simulate", "--graph", "chain(ops=4)", "--cluster", kCluster,
+                                            "--placement", "single_gpu", "--json", "-", "--ops"}));
+  EXPECT_EQ(with_ops["ops"].size(), 4u);
+}
+
+// Running out of memory is a result: status 0, the verdict names device and op.
+TEST(Cli, OutOfMemoryIsAResult) {
+  const ProgramResult result =
+      RunStowplan({"simulate", "--graph", "chain(ops=4,bytes=1000000)", "--cluster", kCluster, "--placement",
+                   "single_gpu", "--memory", "gpu=314573824", "--json", "-"});
+  // A bare number is refused; sizes carry their unit.
+  EXPECT_EQ(result.status, 2);
+  const auto json =
+      JsonOf(RunStowplan({"simulate", "--graph", "chain(ops=4,bytes=1000000)", "--cluster", kCluster,
+                          "--placement", "single_gpu", "--memory", "gpu=301MiB", "--json", "-"}));
+  EXPECT_FALSE(json["feasible"]);
+  EXPECT_TRUE(json["runtime_us"].is_null());
+  EXPECT_EQ(json["oom"]["device"], "gpu0");
+  EXPECT_EQ(json["oom"]["capacity_bytes"], 1 << 20);
+  const ProgramResult text = RunStowplan({"simulate", "--graph", "chain(ops=4,bytes=1000000)", "--cluster",
+                                          kCluster, "--placement", "single_gpu", "--memory", "gpu=301MiB"});
+  EXPECT_EQ(text.status, 0);
+  EXPECT_THAT(text.out, HasSubstr("out of memory on gpu0 at op "));
+}
+
+TEST(Cli, TheFolderOfARunStandsForItsPlacement) {
+  const output::TempFolder folder;
+  const std::vector<std::string> what = {"--graph", "diamond(width=6)", "--cluster", kCluster};
+  const auto call = [&](std::vector<std::string> words) {
+    words.insert(words.end(), what.begin(), what.end());
+    return words;
+  };
+  ASSERT_EQ(RunStowplan(call({"place", "--agent", "heft", "--out", folder / "run"})).status, 0);
+  EXPECT_EQ(RunStowplan(call({"simulate", "--placement", folder / "run"})).out,
+            RunStowplan(call({"simulate", "--placement", folder / "run/placement.json"})).out);
+  ExpectRefused(call({"explain", "--placement", folder.path()}), "is a folder without a placement.json");
+}
+
+TEST(Cli, SavedPlacementsRunTheSame) {
+  const output::TempFolder folder;
+  const std::vector<std::string> common = {"simulate", "--graph", "random_dag(ops=60)", "--cluster", kCluster,
+                                           "--json",   "-"};
+  auto first = common;
+  first.insert(first.end(), {"--placement", "round_robin", "--save-placement", folder / "p.json", "--trace",
+                             folder / "t.json", "--timeline", folder / "t.txt"});
+  auto second = common;
+  second.insert(second.end(), {"--placement", folder / "p.json"});
+  const auto run = JsonOf(RunStowplan(first));
+  EXPECT_EQ(run, JsonOf(RunStowplan(second)));
+  EXPECT_TRUE(nlohmann::json::parse(formats::ReadFile(folder / "t.json")).contains("traceEvents"));
+  EXPECT_FALSE(formats::ReadFile(folder / "t.txt").empty());
+}
+
+// Whoever uses a value of a scenario says where it stands.
+TEST(Cli, ValuesOfAScenarioAreRefusedWithTheirPlace) {
+  const output::TempFolder folder;
+  const std::string file = folder / "s.yaml";
+  const auto refused = [&](const std::string& rest, const std::string& says) {
+    std::ofstream(file) << "format: stowplan.scenario\nversion: 1\n" << rest;
+    ExpectRefused({"place", "--agent", "random", "--scenario", file}, "stowplan: " + file + ":" + says);
+  };
+  refused("workload: chain(ops=x)\ncluster: k80\n", "3: workload: chain: parameter 'ops' is 'x'");
+  refused("workload: chain\ncluster: k80(gpus=99)\n", "4: cluster: k80: parameter 'gpus' is '99'");
+  refused("workload: chain\ncluster: k80\ncost_model: psychic\n", "5: cost_model: there is no cost model");
+  refused("workload: chain\ncluster: k80\ngrouper: neighbour(groups=x)\n", "5: grouper: ");
+  refused("workload: chain\ncluster: k80\nexpert: nobody\n",
+          "5: expert: 'nobody' is neither a placement file nor an agent");
+}
+
+TEST(Cli, AClusterFileIsToldThatItIsToBeACluster) {
+  const output::TempFolder folder;
+  formats::WriteFile(folder / "c.yaml",
+                     "format: stowplan.clutser\nversion: 1\ndevices: [{name: g, kind: k40}]\n");
+  ExpectRefused({"simulate", "--graph", "chain", "--cluster", folder / "c.yaml", "--placement", "single_gpu"},
+                "c.yaml:1: format is \"stowplan.clutser\", but must be \"stowplan.cluster\" here");
+}
+
+TEST(Cli, WhatDoesNotFitTogetherIsRefusedWithBothFiles) {
+  const output::TempFolder folder;
+  const std::string graph = folder / "g.json";
+  std::ofstream(graph)
+      << R"({"format": "stowplan.graph", "version": 1, "ops": [{"name": "a", "type": "T", "cost_us": {"cpu": 1}}]})";
+  ExpectRefused({"simulate", "--graph", graph, "--cluster", kCluster, "--placement", "single_gpu",
+                 "--cost-model", "chain(table)"},
+                "stowplan: " + graph + " on " + kCluster + ": op 'a' (T): nothing says how long it takes");
+}
+
+TEST(Cli, PricesOfUnknownKindsAreRefused) {
+  const output::TempFolder folder;
+  const std::string graph = folder / "g.json";
+  std::ofstream(graph)
+      << R"({"format": "stowplan.graph", "version": 1, "ops": [{"name": "a", "type": "T", "cost_us": {"k8O": 1}}]})";
+  ExpectRefused({"graph", "info", graph},
+                graph + ": ops[0].cost_us.k8O prices what is no device class or kind");
+}
+
+TEST(Cli, StandardOutputHoldsOneDocument) {
+  ExpectRefused({"simulate", "--graph", "chain", "--cluster", kCluster, "--placement", "single_gpu", "--json",
+                 "-", "--timeline", "-"},
+                "--json - and --timeline - would mix two documents on standard output");
+  ExpectRefused({"place", "chain", "--cluster", kCluster, "--json", "-", "--html", "-"},
+                "--json - and --html - would mix two documents on standard output");
+  ExpectRefused({"graph", "import", STOWPLAN_SOURCE_DIR "/tests/scenarios/data/msr_small.json", "--out", "-",
+                 "--json", "-"},
+                "--json - and --out - would mix two documents on standard output");
+}
+
+TEST(Cli, BytesByTypeAreWholeNumbers) {
+  const auto info = JsonOf(RunStowplan({"graph", "info", "chain(ops=3,bytes=1000000)", "--json", "-"}));
+  ASSERT_FALSE(info["types"].empty());
+  for (const auto& [type, use] : info["types"].items())
+    EXPECT_TRUE(use["output_bytes"].is_number_integer()) << type;
+}
+
+TEST(Cli, NothingIsWrittenForBadInput) {
+  const output::TempFolder folder;
+  std::ofstream(folder / "bad.json")
+      << R"({"format": "stowplan.graph", "version": 1, "name": "g", "ops": [{"name": "a", "type": )";
+  ExpectRefused({"graph", "convert", folder / "bad.json", "--out", folder / "out.json"}, "bad.json");
+  ExpectRefused({"graph", "import", folder / "bad.json", "--out", folder / "out.json"}, "bad.json");
+  ExpectRefused({"simulate", "--graph", folder / "bad.json", "--cluster", kCluster, "--placement",
+                 "single_gpu", "--trace", folder / "t.json"},
+                "bad.json");
+  EXPECT_EQ(folder.Files(), std::vector<std::string>{"bad.json"});
+}
+
+TEST(Cli, AFolderThatDoesNotExistIsRefused) {
+  ExpectRefused({"graph", "convert", "chain", "--out", "/proc/no/such/folder/g.json"},
+                "/proc/no/such/folder/g.json");
+}
+
+TEST(Cli, ScenariosAreReadAndOptionsWin) {
+  const output::TempFolder folder;
+  std::ofstream(folder / "s.yaml") << "format: stowplan.scenario\nversion: 1\nname: small\nworkload: "
+                                      "\"diamond(width=3)\"\ncluster: \"k80(gpus=2)\"\n"
+                                      "samples: 12\nseeds: [5, 6]\n";
+  const auto json =
+      JsonOf(RunStowplan({"place", "--agent", "random", "--scenario", folder / "s.yaml", "--json", "-"}));
+  EXPECT_EQ(json["scenario"], "small");
+  EXPECT_EQ(json["samples"], 12);
+  EXPECT_EQ(json["seed"], 5);
+  const auto other = JsonOf(RunStowplan({"place", "--agent", "random", "--scenario", folder / "s.yaml",
+                                         "--samples", "3", "--seed", "9", "--json", "-"}));
+  EXPECT_EQ(other["samples"], 3);
+  EXPECT_EQ(other["seed"], 9);
+}
+
+TEST(Cli, SpeedHasItsKeysForBothRules) {
+  for (const char* rules : {"native", "published"}) {
+    const auto json = JsonOf(RunStowplan({"speed", "--graph", "random_dag(ops=50)", "--cluster", kCluster,
+                                          "--placements", "20", "--rules", rules, "--json", "-"}));
+    for (const char* key : {"ops", "edges", "placements", "threads", "seconds", "ops_per_second"})
+      EXPECT_TRUE(json.contains(key)) << key;
+    EXPECT_EQ(json["ops"], 50);
+    EXPECT_EQ(json["placements"], 20);
+    EXPECT_EQ(json["rules"], rules);
+  }
+}
+
+// Two ops on three devices have 9 placements; all of them can be drawn, a tenth cannot.
+TEST(Cli, SpeedDrawsDifferentPlacements) {
+  const std::vector<std::string> call = {"speed",  "--graph", "chain(ops=2)", "--cluster", kCluster,
+                                         "--json", "-",       "--placements"};
+  auto nine = call;
+  nine.emplace_back("9");
+  EXPECT_EQ(JsonOf(RunStowplan(nine))["placements"], 9);
+  auto ten = call;
+  ten.emplace_back("10");
+  ExpectRefused(ten, "only 9 different placements");
+}
+
+TEST(Cli, TheExamplesOfThePageOfFormatsFitEachOther) {
+  const std::string page = formats::ReadFile(std::string(STOWPLAN_SOURCE_DIR) + "/docs/formats.md");
+  const output::TempFolder folder;
+  for (const auto& [title, file] :
+       {std::pair{"\n## Graph\n", "graph.json"}, std::pair{"\n## Cluster\n", "cluster.yaml"},
+        std::pair{"\n## Placement\n", "placement.json"}}) {
+    const std::size_t fence = page.find("```", page.find(title));
+    ASSERT_NE(fence, std::string::npos) << title;
+    const std::size_t begin = page.find('\n', fence) + 1;
+    formats::WriteFile(folder / file, page.substr(begin, page.find("```", begin) - begin));
+  }
+  const auto run = RunStowplan({"simulate", "--graph", folder / "graph.json", "--cluster",
+                                folder / "cluster.yaml", "--placement", folder / "placement.json"});
+  EXPECT_EQ(run.status, 0) << run.err;
+}
+
+TEST(Cli, ReferenceInTheDocsIsWhatTheProgramPrints) {
+  const std::string path = std::string(STOWPLAN_SOURCE_DIR) + "/docs/cli.md";
+  EXPECT_EQ(formats::ReadFile(path), PrintCliReference())
+      << "write it anew: build/release/stowplan help > docs/cli.md";
+}
+
+}  // namespace
+}  // namespace stowplan::cli

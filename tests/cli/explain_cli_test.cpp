@@ -1,0 +1,125 @@
+// stowplan explain, and the pages of simulate and place, as a user calls them.
+#include <algorithm>
+#include <filesystem>
+#include <sstream>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "sim/formats/formats.h"
+#include "tests/cli/program.h"
+#include "tests/temp_folder.h"
+
+namespace stowplan::cli {
+namespace {
+
+using testing::ExpectRefused;
+using ::testing::HasSubstr;
+using testing::JsonOf;
+using testing::RunStowplan;
+using tests::TempFolder;
+
+std::vector<std::string> Explain(const std::vector<std::string>& more) {
+  std::vector<std::string> call = {"explain",     "--graph",     "inception_v3", "--cluster",
+                                   "k80(gpus=2)", "--placement", "expert"};
+  call.insert(call.end(), more.begin(), more.end());
+  return call;
+}
+
+TEST(ExplainCli, WhatIfsAreSortedAndPartsAddUp) {
+  const auto json = JsonOf(RunStowplan(Explain({"--json", "-"})));
+  const double runtime = json["runtime_us"];
+  double sum =
+      json["critical_path"]["dispatch_us"].get<double>() + json["critical_path"]["waiting_us"].get<double>();
+  for (const auto& device : json["critical_path"]["devices"]) sum += device["us"].get<double>();
+  for (const auto& route : json["critical_path"]["routes"]) sum += route["us"].get<double>();
+  EXPECT_NEAR(sum, runtime, 1e-6 * runtime);
+  double before = 0;
+  for (const auto& what_if : json["what_if"]) {
+    EXPECT_GE(what_if["unlimited_runtime_us"], before);
+    before = what_if["unlimited_runtime_us"];
+    EXPECT_NEAR(what_if["gain"].get<double>(), 1 - before / runtime, 1e-9);
+  }
+  EXPECT_LE(json["lower_bound"]["best_us"], runtime);
+}
+
+// The answer is what simulate says of a cluster file with that link.
+TEST(ExplainCli, AnAnswerIsWhatTheChangedClusterGives) {
+  const output::TempFolder folder;
+  const auto cluster = [](const char* bandwidth) {
+    return std::string(
+               "format: stowplan.cluster\nversion: 1\nname: pair\ndevices:\n"
+               "  - {name: gpu0, kind: k80, memory: 10GiB}\n  - {name: gpu1, kind: k80, memory: 10GiB}\n"
+               "links:\n  - {name: wire, ends: [gpu0, gpu1], latency: 5us, bandwidth: ") +
+           bandwidth + "}\n";
+  };
+  formats::WriteFile(folder / "slow.yaml", cluster("2GB/s"));
+  formats::WriteFile(folder / "fast.yaml", cluster("6GB/s"));
+  const std::vector<std::string> graph = {
+      "--graph", "random_dag(ops=80)", "--placement", "round_robin", "--json", "-"};
+  const auto call = [&](const char* verb, const std::string& file, const std::vector<std::string>& more) {
+    std::vector<std::string> words = {verb, "--cluster", file};
+    words.insert(words.end(), graph.begin(), graph.end());
+    words.insert(words.end(), more.begin(), more.end());
+    return JsonOf(RunStowplan(words));
+  };
+  const auto answers = call("explain", folder / "slow.yaml", {"--faster", "3", "--links", "wire"})["what_if"];
+  const auto wire =
+      std::find_if(answers.begin(), answers.end(), [](const auto& one) { return one["name"] == "wire"; });
+  ASSERT_NE(wire, answers.end());
+  EXPECT_EQ((*wire)["unlimited_runtime_us"], call("simulate", folder / "fast.yaml", {})["runtime_us"]);
+}
+
+TEST(ExplainCli, OnlyWhatWasAskedForIsMadeFaster) {
+  const auto json =
+      JsonOf(RunStowplan(Explain({"--devices", "gpu1", "--links", "pcie-gpu0", "--json", "-"})));
+  std::vector<std::string> names;
+  for (const auto& what_if : json["what_if"]) {
+    if (!what_if["name"].is_null()) names.push_back(what_if["name"]);
+  }
+  std::sort(names.begin(), names.end());
+  EXPECT_EQ(names, (std::vector<std::string>{"gpu1", "pcie-gpu0"}));
+}
+
+TEST(ExplainCli, TextFitsEightyColumns) {
+  const auto result = RunStowplan(Explain({}));
+  EXPECT_THAT(result.out, HasSubstr("persistent"))
+      << "weights with the optimizer's state, as the JSON has them";
+  EXPECT_EQ(result.status, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("No placement takes less than"));
+  std::istringstream lines(result.out);
+  for (std::string line; std::getline(lines, line);)
+    EXPECT_LE(std::count_if(line.begin(), line.end(), [](char c) { return (c & 0xC0) != 0x80; }), 80) << line;
+}
+
+TEST(ExplainCli, WrongCallsGetOneSentence) {
+  ExpectRefused(Explain({"--devices", "gpu7"}), "\"gpu7\" is no device, kind or class");
+  ExpectRefused(Explain({"--links", "pcie-gpu0,wire"}), "\"wire\" is no link of cluster");
+  ExpectRefused(Explain({"--faster", "1"}), "--faster 1: above 1 is wanted");
+  for (const char* faster : {"0", "-2", "1e9", "nan"})
+    ExpectRefused(Explain({"--faster", faster}), "is not a number from 1 to 1000.");
+  ExpectRefused(Explain({"--json", "-", "--html", "-"}), "would mix two documents");
+  ExpectRefused(Explain({"--html", "/proc/no/such/folder/page.html"}), "/proc/no/such/folder");
+  ExpectRefused({"explain", "--graph", "chain", "--cluster", "k80", "--placement", "local_search"},
+                "stowplan place");
+}
+
+TEST(ExplainCli, SimulateAndPlaceWriteThePage) {
+  const output::TempFolder folder;
+  ASSERT_EQ(RunStowplan({"simulate", "--graph", "diamond(width=6)", "--cluster", "k80(gpus=2)", "--placement",
+                         "expert", "--html", folder / "simulated.html"})
+                .status,
+            0);
+  ASSERT_EQ(
+      RunStowplan({"place", "--agent", "random", "--graph", "diamond(width=6)", "--cluster", "k80(gpus=2)",
+                   "--samples", "20", "--html", folder / "placed.html", "--out", folder / "run"})
+          .status,
+      0);
+  EXPECT_THAT(formats::ReadFile(folder / "simulated.html"), HasSubstr("data-view=\"timeline\""));
+  const std::string placed = formats::ReadFile(folder / "placed.html");
+  EXPECT_THAT(placed, HasSubstr("Found by random"));
+  EXPECT_EQ(placed.size(), formats::ReadFile(folder / "run/placement.html").size());
+}
+
+}  // namespace
+}  // namespace stowplan::cli

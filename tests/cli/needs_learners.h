@@ -1,0 +1,22 @@
+// Tests that need the learning agents are skipped where the build has none.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include "agents/agent.h"
+#include "sim/base/error.h"
+
+namespace stowplan::testing {
+
+class NeedsLearners : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    try {
+      agents::MakeAgent("placeto");
+    } catch (const RunError& error) {
+      GTEST_SKIP() << error.what();
+    }
+  }
+};
+
+}  // namespace stowplan::testing

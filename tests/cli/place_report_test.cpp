@@ -1,0 +1,129 @@
+// What stowplan place prints: within 80 columns, parts of memory that add up, and a need of memory that holds when it is met.
+#include "cli/place/place_report.h"
+
+#include <regex>
+#include <sstream>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "agents/bounds/bounds.h"
+#include "cli/place/device_modules.h"
+#include "cli/place/memory_need.h"
+#include "output/console.h"
+#include "problem/explain/memory_parts.h"
+#include "problem/loaded_problem.h"
+#include "problem/placement_source.h"
+#include "tests/cli/program.h"
+
+namespace stowplan::cli {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using testing::RunStowplan;
+
+const std::string kLlama =
+    "llama(layers=4,hidden=256,heads=4,kv_heads=2,feed_forward=512,sequence=64,vocabulary=512)";
+
+void ExpectNarrow(const std::string& text) {
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(output::TextWidth(line), 80U) << line;
+}
+
+TEST(PlaceReport, IsNarrowAndSaysEverything) {
+  const auto told =
+      RunStowplan({"place", kLlama, "--cluster", "a100(gpus=2)", "--agent", "expert", "--grouper", "module"});
+  EXPECT_EQ(told.status, 0) << told.err;
+  ExpectNarrow(told.out);
+  EXPECT_THAT(told.out, AllOf(HasSubstr("fits,"), HasSubstr("What bounds it: "),
+                              HasSubstr("No placement takes less than"), HasSubstr("at its peak"),
+                              HasSubstr("\nmodules\n"), HasSubstr("layer0 to layer1"), HasSubstr("prices: "),
+                              HasSubstr("gap ")));
+}
+
+// Every byte of a peak is in one part.
+TEST(problem::MemoryParts, AddUpToThePeak) {
+  for (const std::string& graph : {kLlama, std::string("rnnlm(layers=2,hidden=64,steps=4,vocabulary=100)")}) {
+    const problem::LoadedProblem loaded(problem::ProblemSource{.graph = graph, .cluster = "a100(gpus=2)"});
+    const sim::Placement placement = problem::LoadPlacement("expert", loaded.problem());
+    const auto simulator = sim::MakeSimulator(loaded.problem());
+    const sim::Outcome& outcome =
+        simulator->Run(placement, {.record = sim::RunOptions::Record::kTimeline, .cutoff = {}});
+    const auto parts =
+        problem::MemoryAtPeak(loaded.graph(), sim::Explain(loaded.problem(), placement, outcome));
+    problem::MemoryParts all;
+    for (std::size_t d = 0; d < parts.size(); ++d) {
+      const problem::MemoryParts& p = parts[d];
+      EXPECT_EQ(p.weights + p.gradients + p.optimizer + p.activations + p.copies, outcome.devices[d].peak);
+      all.weights += p.weights;
+      all.optimizer += p.optimizer;
+    }
+    EXPECT_GT(all.weights, 0);
+    // Adam keeps two numbers for each weight, plain descent none.
+    if (graph == kLlama) {
+      EXPECT_NEAR(static_cast<double>(all.optimizer), 2.0 * static_cast<double>(all.weights),
+                  0.01 * static_cast<double>(all.optimizer));
+    } else {
+      EXPECT_EQ(all.optimizer, 0);
+    }
+  }
+}
+
+TEST(DeviceModules, DrawsNumberedNeighboursTogether) {
+  const problem::LoadedProblem loaded(problem::ProblemSource{.graph = kLlama, .cluster = "a100(gpus=2)"});
+  sim::Placement placement;
+  placement.device.assign(loaded.graph().ops.size(), loaded.cluster().Find("gpu0"));
+  for (sim::OpIndex op = 0; op < loaded.graph().size(); ++op) {
+    const std::string& name = loaded.graph().ops[static_cast<std::size_t>(op)].name;
+    if (name.find("layer3/") != std::string::npos || name.find("layer2/feed_forward") != std::string::npos)
+      placement.device[static_cast<std::size_t>(op)] = loaded.cluster().Find("gpu1");
+  }
+  EXPECT_THAT(ModulesByDevice(loaded.problem(), placement, 12),
+              ElementsAre("", "embedding, layer0 to layer1, layer2*, softmax", "layer2*, layer3"));
+  EXPECT_THAT(ModulesByDevice(loaded.problem(), placement, 1),
+              ElementsAre("", "embedding and 3 more", "layer2* and 1 more"));
+}
+
+// With what it says is enough a placement is found; below what it says is too little none exists.
+TEST(MemoryNeed, HoldsWhenItIsMet) {
+  const problem::ProblemSource small = {.graph = kLlama, .cluster = "a100(gpus=2)", .memory = {"gpu=512MiB"}};
+  const problem::LoadedProblem loaded(small);
+  const agents::Task task = agents::MakeTask(loaded.problem(), "module", {"gpu0", "gpu1"});
+  const MemoryNeed need = FindMemoryNeed(task, Leanest(task), 20, {}, nullptr);
+  ASSERT_GT(need.enough, need.too_little);
+  EXPECT_THAT(need.devices, ElementsAre(1, 2));
+  ASSERT_FALSE(need.shortage.empty());
+  for (const MemoryNeed::Short& device : need.shortage)
+    EXPECT_LE(loaded.cluster().devices[static_cast<std::size_t>(device.device)].capacity() + device.bytes,
+              need.enough);
+
+  const auto with = [&](sim::Bytes capacity) {
+    problem::ProblemSource source = small;
+    source.memory = {"gpu=" + std::to_string(capacity + (sim::Bytes{500} << 20)) + "B"};
+    return source;
+  };
+  const problem::LoadedProblem met(with(need.enough));
+  EXPECT_TRUE(sim::MakeSimulator(met.problem())->Run(need.placement).feasible());
+  const problem::LoadedProblem missed(with(need.enough - 4096));
+  EXPECT_FALSE(sim::MakeSimulator(missed.problem())->Run(need.placement).feasible());
+  if (need.too_little > 0) {
+    const problem::LoadedProblem never(with(need.too_little));
+    EXPECT_TRUE(agents::ComputeLowerBound(never.problem(), {1, 2}).nothing_fits);
+  }
+  EXPECT_THAT(MemoryNeedText(need, loaded.cluster()), HasSubstr("on each of gpu0 and gpu1"));
+}
+
+TEST(MemoryNeed, IsToldWhereNothingFits) {
+  const auto told = RunStowplan({"place", kLlama, "--cluster", "a100(gpus=2)", "--devices", "gpu",
+                                 "--grouper", "module", "--samples", "30", "--memory", "gpu=512MiB"});
+  EXPECT_EQ(told.status, 0) << told.err;
+  ExpectNarrow(told.out);
+  EXPECT_TRUE(std::regex_search(told.out, std::regex("It fits with [0-9.]+ MB\\s+on\\s+each"))) << told.out;
+  EXPECT_THAT(told.out, AllOf(HasSubstr("out of memory on gpu"), HasSubstr("short"),
+                              HasSubstr("no placement that fits")));
+}
+
+}  // namespace
+}  // namespace stowplan::cli

@@ -1,0 +1,248 @@
+// A table of one's own through the program: it runs and is rendered as ours are, and mistakes end before the first cell.
+#include "tests/tables/own_table.h"
+
+#include <filesystem>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "sim/formats/formats.h"
+#include "tests/cli/program.h"
+#include "tests/temp_folder.h"
+
+namespace stowplan::tables {
+namespace {
+
+using ::testing::HasSubstr;
+using testing::kExample;
+using testing::kHead;
+using testing::kRest;
+using tests::TempFolder;
+
+TEST(OwnTable, AUsersTableRunsAndIsRenderedAsOurs) {
+  const output::TempFolder folder;
+  const auto call = [&](std::vector<std::string> more) {
+    std::vector<std::string> words = {"table",     kExample, "--seeds", "1",
+                                      "--samples", "3",      "--out",   folder / "out"};
+    words.insert(words.end(), more.begin(), more.end());
+    return testing::RunStowplan(words, folder.path());
+  };
+  const auto run = call({"--cells", "transformer_xl_layers_2/*"});
+  EXPECT_EQ(run.status, 0) << run.err;
+  for (const char* file : {"rows.csv", "table.md", "table.html", "table.tex"})
+    EXPECT_TRUE(std::filesystem::exists(folder / (std::string("out/") + file))) << file;
+  const std::string page = formats::ReadFile(folder / "out/table.md");
+  EXPECT_THAT(page, HasSubstr("A transformer and Inception-V3 on two GPUs"));
+  const std::string rows = formats::ReadFile(folder / "out/rows.csv");
+  EXPECT_THAT(rows,
+              HasSubstr("stowplan table " + kExample + " --cells native:transformer_xl_layers_2/random"));
+  // A table of the same name with other cells loses none of them.
+  formats::WriteFile(
+      folder / "other.yaml",
+      "format: stowplan.experiment\nversion: 1\nname: two-workloads\ncluster: k40\ncolumns: [heft]\n"
+      "rows: [{workload: chain}]\n");
+  const auto other = testing::RunStowplan(
+      {"table", folder / "other.yaml", "--out", folder / "out", "--export"}, folder.path());
+  EXPECT_EQ(other.status, 2);
+  EXPECT_THAT(other.err, HasSubstr("would lose the rows of native:"));
+  EXPECT_EQ(formats::ReadFile(folder / "out/rows.csv"), rows);
+}
+
+TEST(OwnTable, RowsOfAnotherMachineAreNotRenderedAsTodays) {
+  const output::TempFolder folder;
+  const std::string text = std::string(kHead) + "samples: 4\nseeds: 1\n" + kRest;
+  const auto call = [&](const std::string& table, const std::vector<std::string>& more) {
+    formats::WriteFile(folder / "mine.yaml", table);
+    std::vector<std::string> words = {"table", folder / "mine.yaml", "--out", folder / "out"};
+    words.insert(words.end(), more.begin(), more.end());
+    return testing::RunStowplan(words, folder.path());
+  };
+  ASSERT_EQ(call(text, {"--samples", "3", "--seeds", "2"}).status, 0);
+  EXPECT_EQ(call(text, {"--render"}).status, 0) << "budget and seeds may be a call's own";
+  const std::string page = formats::ReadFile(folder / "out/table.md");
+  for (const auto& [now, other] :
+       {std::pair{"k40(gpus=2)", "k80(gpus=2)"}, {"ops=4", "ops=5"}, {"random", "annealing"}}) {
+    std::string changed = text;
+    changed.replace(changed.find(now), std::string(now).size(), other);
+    if (std::string(now) == "random")
+      changed.replace(changed.find(other), std::string(other).size(), "{key: random, agent: annealing}");
+    const auto refused = call(changed, {"--render"});
+    EXPECT_EQ(refused.status, 2) << now;
+    EXPECT_THAT(refused.err, HasSubstr("is of another graph, machine, agent or budget than")) << now;
+  }
+  EXPECT_EQ(formats::ReadFile(folder / "out/table.md"), page);
+}
+
+TEST(OwnTable, ARowThatCannotBeMadeIsToldBeforeTheFirstCell) {
+  const output::TempFolder folder;
+  formats::WriteFile(folder / "mine.yaml",
+                     std::string(kHead) +
+                         "samples: 4\nseeds: 1\n"
+                         "columns: [random]\nrows: [{workload: chain}, {workload: rnnlm(layer=3)}]\n");
+  const auto refused =
+      testing::RunStowplan({"table", folder / "mine.yaml", "--out", folder / "out"}, folder.path());
+  EXPECT_EQ(refused.status, 2);
+  EXPECT_THAT(refused.err, ::testing::AllOf(HasSubstr("rows[1]"), HasSubstr("layer"),
+                                            ::testing::Not(HasSubstr("cells: "))));
+}
+
+TEST(OwnTable, OptionsThatDoNothingAreRefused) {
+  const output::TempFolder folder;
+  formats::WriteFile(folder / "mine.yaml", std::string(kHead) + kRest);
+  for (const auto& [options, said] : std::vector<std::pair<std::vector<std::string>, const char*>>{
+           {{"--render", "--samples", "7"},
+            "--render: renders all rows that there are, so not together with"},
+           {{"--render", "--cells", "*/random"},
+            "--render: renders all rows that there are, so not together with"},
+           {{"--quick", "--budget", "paper"},
+            "--quick: is --budget quick, so not together with --budget paper"}}) {
+    std::vector<std::string> words = {"table", folder / "mine.yaml"};
+    words.insert(words.end(), options.begin(), options.end());
+    testing::ExpectRefused(words, said);
+  }
+}
+
+TEST(OwnTable, APageOpensWithWhatOverNamesUnlessAPartWasAskedFor) {
+  const output::TempFolder folder;
+  formats::WriteFile(folder / "mine.yaml", std::string(kHead) + "samples: 4\nover: [random]\n" + kRest);
+  const auto run = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> arguments = {"table",   folder / "mine.yaml", "--out",  folder / "out",
+                                          "--store", folder / "store.db",  "--force"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const auto result = testing::RunStowplan(arguments, folder.path());
+    EXPECT_EQ(result.status, 0) << result.err;
+    return formats::ReadFile(folder / "out/table.md");
+  };
+  EXPECT_THAT(run({}), HasSubstr("| placed by | over random |"));
+  EXPECT_THAT(run({"--cells", "*/single_gpu"}), ::testing::Not(HasSubstr("over random")));
+}
+
+TEST(OwnTable, AUsersMistakesEndWithStatusTwoBeforeAnythingRuns) {
+  const output::TempFolder folder;
+  const auto refused = [&](const std::string& text, const std::string& says) {
+    formats::WriteFile(folder / "mine.yaml", text);
+    testing::ExpectRefused({"table", folder / "mine.yaml", "--store", folder / "store.db"}, says);
+    EXPECT_FALSE(std::filesystem::exists(folder / "store.db"));
+  };
+  refused(std::string(kHead) + "columns: [heft(x=1)]\nrows: [{workload: nmt}]\n", "column heft_x_1: ");
+  refused("format: stowplan.experiment\nversion: 1\nname: sgdp\ncluster: k40\n" + std::string(kRest),
+          "give it another name");
+  refused(std::string(kHead) + "over: [randm]\n" + kRest, "did you mean random?");
+  refused(std::string(kHead) + "over: [random, random]\n" + kRest, "has random twice");
+  refused(std::string(kHead) + "over: []\n" + kRest, "over is empty");
+  refused(std::string(kHead) + "over: [random, single_gpu]\nanalysis: units\n" + kRest, "give one of them");
+  refused(std::string(kHead) + "analysis: pretraining\n" + kRest, "is for stowplan's own tables");
+  refused(std::string(kHead) +
+              "blocks:\n  - {key: a, columns: [{agent: random, zero_shot: true}], rows: [{workload: nmt}],\n"
+              "     training: {family: ptb, samples: 16}}\n",
+          "zero_shot: random keeps no policy");
+  refused(std::string(kHead) +
+              "blocks:\n  - {key: a, columns: [{agent: placeto, trained: true}], rows: [{workload: nmt}]}\n",
+          "has the trained column placeto and no `training`");
+  refused(std::string(kHead) +
+              "columns: [{agent: placeto, zero_shot: true, trained: false}]\nrows: [{workload: nmt}]\n",
+          "is `zero_shot` and not `trained`");
+  refused(std::string(kHead) +
+              "blocks:\n  - {key: a, columns: [{agent: random, trained: true}], rows: [{workload: nmt}],\n"
+              "     training: {family: ptb, samples: 16}}\n",
+          "trained: random keeps no policy");
+  refused(std::string(kHead) +
+              "blocks:\n  - {key: a, columns: [{agent: placeto, trained: true}],\n"
+              "     rows: [{workload: nmt}, {workload: rnnlm, grouper: neighbour(groups=4)}], "
+              "training: {family: ptb, samples: 16}}\n",
+          "row rnnlm has another cluster or grouper than row nmt");
+  refused(std::string(kHead) +
+              "blocks:\n  - {key: a, columns: [{agent: placeto, trained: true}], rows: [{workload: nmt}],\n"
+              "     training: {family: ptb, samples: 16, quick: 15}}\n",
+          "gives 16 graphs fewer samples than one each; expected at least 16");
+  refused(std::string(kHead) +
+              "blocks:\n  - {key: a, columns: [random], budget: paper,\n"
+              "     rows: [{workload: nmt, paper_samples: 9}, {workload: rnnlm}]}\n",
+          "has `budget: paper`, but row rnnlm no `paper_samples`");
+  refused(
+      std::string(kHead) + "blocks:\n  - {key: a, columns: [random], budget: all, rows: [{workload: nmt}]}\n",
+      "blocks[0].budget must be paper, but is \"all\"");
+  refused(std::string(kHead) + "testbed: placetoo\n" + kRest,
+          "testbed placetoo: there is no results/placetoo/testbed.json");
+  testing::ExpectRefused({"table", folder / "none.yaml"}, "none.yaml");
+}
+
+TEST(OwnTable, WhatIsNearlyRightIsToldWhatWouldBe) {
+  const output::TempFolder folder;
+  const std::string text = std::string(kHead) + kRest;
+  formats::WriteFile(folder / "mine.yaml", text);
+  formats::WriteFile(folder / "mine.txt", text);
+  const auto run = [&](const std::vector<std::string>& call) {
+    return testing::RunStowplan(call, folder.path());
+  };
+  EXPECT_THAT(run({"table", "mine.txt"}).err,
+              HasSubstr("mine.txt: a table's file has a name that ends in .yaml"));
+  EXPECT_EQ(run({"table", "mine.yaml", "--samples", "2"}).status, 0);
+  const auto render = run({"table", "mine.yaml", "--render"});
+  EXPECT_EQ(render.status, 2);
+  EXPECT_THAT(render.err, HasSubstr("there is no results/mine/rows.csv; --out .stowplan/mine renders"));
+  EXPECT_EQ(run({"table", "mine.yaml", "--render", "--out", ".stowplan/mine"}).status, 0);
+}
+
+// Nothing is run whose results could not be written.
+TEST(OwnTable, OutputsAreLookedAtBeforeTheFirstCell) {
+  const output::TempFolder folder;
+  formats::WriteFile(folder / "mine.yaml", std::string(kHead) + kRest);
+  formats::WriteFile(folder / "file", "mine");
+  const auto refused = [&](const std::string& option, const std::string& path) {
+    testing::ExpectRefused(
+        {"table", folder / "mine.yaml", "--samples", "2", "--store", folder / "store.db", option, path},
+        "cannot be made one");
+    EXPECT_FALSE(std::filesystem::exists(folder / "store.db")) << option;
+  };
+  refused("--out", folder / "file");
+  refused("--out", "/proc/foo");
+  refused("--json", folder / "file/x.json");
+}
+
+// Graphs of others are no part of this tree: without them their cells say so, with them they run.
+TEST(OwnTable, GraphsOfADataFolderAreReadWhereItIs) {
+  const output::TempFolder folder;
+  formats::WriteFile(
+      folder / "mine.yaml",
+      std::string(kHead) + "columns: [single_gpu]\nrows: [{key: a, workload: $STOWPLAN_DATA/a/tiny.json}]\n");
+  const std::vector<std::string> call = {"table", folder / "mine.yaml", "--out", folder / "out"};
+  const auto without = testing::RunStowplan(call, folder.path());
+  EXPECT_EQ(without.status, 0) << without.err;
+  EXPECT_THAT(formats::ReadFile(folder / "out/details.md"),
+              HasSubstr("$STOWPLAN_DATA/a/tiny.json is not there"));
+  std::filesystem::create_directory(folder / "a");
+  formats::WriteFile(folder / "a/tiny.json",
+                     R"({"format": "stowplan.graph", "version": 1, "name": "tiny", "ops": [)"
+                     R"({"name": "a", "type": "MatMul", "cost_us": {"gpu": 10, "cpu": 20}}]})");
+  setenv("STOWPLAN_DATA", folder.path().c_str(), 1);
+  const auto with = testing::RunStowplan(call, folder.path());
+  unsetenv("STOWPLAN_DATA");
+  EXPECT_EQ(with.status, 0) << with.err;
+  EXPECT_THAT(formats::ReadFile(folder / "out/rows.csv"), HasSubstr(",ok,"));
+}
+
+// With as many samples as the first block it would be left out, were it not asked for.
+TEST(OwnTable, ABlockThatWasRunByItsNameIsExported) {
+  const output::TempFolder folder;
+  formats::WriteFile(folder / "mine.yaml",
+                     std::string(kHead) +
+                         "columns: [random]\nrows: [{workload: chain(ops=4), paper_samples: 9}]\n"
+                         "blocks: [{key: a}, {key: b, budget: paper}]\n");
+  const auto rows = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> words = {"table", folder / "mine.yaml", "--samples", "5",       "--seeds", "1",
+                                      "--out", folder / "out",       "--export",  "--resume"};
+    words.insert(words.end(), more.begin(), more.end());
+    const auto ran = testing::RunStowplan(words, folder.path());
+    EXPECT_EQ(ran.status, 0) << ran.err;
+    return formats::ReadFile(folder / "out/rows.csv");
+  };
+  EXPECT_THAT(rows({}), ::testing::AllOf(HasSubstr("\na,"), ::testing::Not(HasSubstr("\nb,"))));
+  EXPECT_THAT(rows({"--cells", "b:*/random"}), ::testing::AllOf(HasSubstr("\na,"), HasSubstr("\nb,")));
+}
+
+}  // namespace
+}  // namespace stowplan::tables

@@ -1,0 +1,428 @@
+// A table as a file: what its short forms stand for, what is refused and where.
+#include "tables/files/table_file.h"
+
+#include <filesystem>
+#include <random>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "sim/base/error.h"
+#include "sim/formats/formats.h"
+#include "tables/report/claims.h"
+#include "tables/report/rendered_table.h"
+#include "tables/run/runner.h"
+#include "tests/tables/own_table.h"
+#include "tests/temp_folder.h"
+
+namespace stowplan::tables {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using testing::kExample;
+using testing::kHead;
+using testing::kRest;
+using tests::TempFolder;
+
+TableDefinition Parse(const std::string& text) {
+  return ParseTable(text, "mine.yaml");
+}
+
+std::string RefusalOf(const std::string& text) {
+  try {
+    Parse(text);
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "read";
+}
+
+TEST(TableFile, ShortFormsStandForWhatTheAgentIs) {
+  const TableDefinition table = ReadTable(kExample);
+  EXPECT_EQ(table.name, "two-workloads");
+  EXPECT_EQ(table.standard.samples, 200);
+  EXPECT_EQ(table.quick.samples, 20);
+  ASSERT_EQ(table.blocks.size(), 1u);
+  const TableBlock& block = table.blocks.front();
+  ASSERT_EQ(block.columns.size(), 4u);
+  EXPECT_EQ(block.columns[0].kind, CellKind::kPredicted);
+  EXPECT_EQ(block.columns[1].kind, CellKind::kSearched);
+  EXPECT_FALSE(block.columns[1].sampled);
+  EXPECT_TRUE(block.columns[2].sampled);
+  EXPECT_EQ(block.lines[0].GrouperOf(block.columns[2]), "colocation");
+  EXPECT_EQ(block.lines[0].GrouperOf(block.columns[3]), "neighbour(groups=32)");
+  EXPECT_EQ(block.lines[0].key, "transformer_xl_layers_2");
+  EXPECT_EQ(block.lines[0].gpus, 2) << "counted in the cluster";
+  EXPECT_FALSE(table.HasPublished());
+  ASSERT_EQ(table.claims.size(), 1u);
+}
+
+TEST(TableFile, APassIsOneSampleForEachGroupThatTheCellsGrouperNames) {
+  const std::string head = std::string(kHead) + "rows:\n  - {key: a, workload: chain(ops=4)}\n";
+  const std::string row = "  - {key: b, workload: chain(ops=4), grouper: neighbour(groups=16)}\n";
+  const auto column = [](const std::string& samples) {
+    return "columns: [{agent: random, samples: " + samples + "}]\n";
+  };
+  const std::string grouper = "grouper: neighbour(groups=128)\n";
+  const auto budgets = [](const std::string& text) {
+    std::vector<std::int64_t> of_cells;
+    const TableDefinition table = Parse(text);
+    for (const CellPlan& plan : PlanCells(table, {.seeds = 1})) of_cells.push_back(plan.budget);
+    return of_cells;
+  };
+  EXPECT_THAT(budgets(head + row + grouper + column("pass")), ElementsAre(129, 17));
+  EXPECT_THAT(budgets(head + row + grouper + column("pass(every=15)")), ElementsAre(10, 3))
+      << "the last step places what is left";
+  EXPECT_THAT(budgets(head + row + grouper + column("pass, grouper: neighbour(groups=8)")),
+              ElementsAre(9, 9));
+  EXPECT_THAT(budgets(head + column("pass") +
+                      "blocks: [{key: x, grouper: neighbour(groups=3)}, {key: y, grouper: "
+                      "neighbour(groups=5)}]\n"),
+              ElementsAre(4, 6));
+  EXPECT_THAT(RefusalOf(head + grouper + column("passes")),
+              HasSubstr("mine.yaml:8: columns[0].samples is neither a count nor"));
+  EXPECT_THAT(RefusalOf(head + grouper + column("pass(every=0)")), HasSubstr("every"));
+  EXPECT_THAT(RefusalOf(head + grouper + column("pass(each=2)")), HasSubstr("each"));
+  EXPECT_THAT(
+      RefusalOf(head + column("pass")),
+      HasSubstr("column random takes a pass over groups, but grouper colocation gives no number of them"));
+  EXPECT_THAT(RefusalOf(head + grouper + column("pass") + "budgets: {paper: {grouper: colocation}}\n"),
+              HasSubstr("grouper colocation gives no number of them"));
+}
+
+TEST(TableFile, BlocksChangeWhatTheFileGivesForAll) {
+  const TableDefinition table = Parse(
+      "format: stowplan.experiment\nversion: 1\nname: mine\ncluster: k40(gpus={gpus})\n"
+      "columns: [cpu_only, single_gpu, {set: controls, devices: gpu}]\n"
+      "rows:\n"
+      "  - {key: a, workload: chain(ops=4), gpus: 2, fitted: [cpu_only], published: {cpu_only: 1.5s, "
+      "single_gpu: OOM}}\n"
+      "  - {key: b, workload: nmt, gpus: 4}\n"
+      "blocks:\n"
+      "  - {key: one}\n"
+      "  - {key: two, columns: {without: [cpu_only]},\n"
+      "     rows: {only: [b], cluster: \"k40(gpus={gpus},host=process)\", with: layers=2, fitted: false}}\n");
+  ASSERT_EQ(table.blocks.size(), 2u);
+  const TableBlock& one = table.blocks[0];
+  EXPECT_EQ(one.lines[0].cluster, "k40(gpus=2)");
+  EXPECT_EQ(one.lines[0].published.at("cpu_only").value, 1.5);
+  EXPECT_TRUE(one.lines[0].published.at("single_gpu").out_of_memory);
+  EXPECT_TRUE(one.lines[0].IsFitted(one.columns[0]));
+  ASSERT_EQ(one.columns.size(), 4u);
+  EXPECT_EQ(one.columns[3].key, "factored_copy");
+  EXPECT_EQ(one.columns[3].devices, "gpu");
+  EXPECT_TRUE(one.columns[1].published);
+  EXPECT_FALSE(one.columns[2].published);
+  const TableBlock& two = table.blocks[1];
+  EXPECT_EQ(two.columns.size(), 3u);
+  ASSERT_EQ(two.lines.size(), 1u);
+  EXPECT_EQ(two.lines[0].workload, "nmt(layers=2)");
+  EXPECT_EQ(two.lines[0].cluster, "k40(gpus=4,host=process)");
+}
+
+TEST(TableFile, ABlocksGrouperIsThatOfTheRowsOfAll) {
+  const TableDefinition table =
+      Parse(std::string(kHead) + "columns: [random]\nrows:\n  - {workload: chain(ops=4)}\n" +
+            "  - {workload: chain(ops=8), grouper: stage}\n" +
+            "blocks: [{key: a}, {key: b, grouper: neighbour(groups=2)}]\n");
+  EXPECT_EQ(table.blocks[0].lines[0].grouper, "colocation");
+  EXPECT_EQ(table.blocks[1].lines[0].grouper, "neighbour(groups=2)");
+  EXPECT_EQ(table.blocks[1].lines[1].grouper, "stage");
+}
+
+TEST(TableFile, WhatIsWrongIsToldWithItsLine) {
+  const std::string head = kHead;
+  const std::string rest = kRest;
+  const auto with_row = [&](const std::string& row) {
+    return RefusalOf(head + "columns: [single_gpu, random]\nrows:\n  - " + row + "\n");
+  };
+  EXPECT_EQ(RefusalOf(head + rest), "read");
+  EXPECT_THAT(with_row("{workload: chain(ops=4,bytes=3)}"),
+              HasSubstr("a text with commas needs quotes around it"));
+  EXPECT_THAT(RefusalOf(head + rest + "colour: red\n"), ::testing::Not(HasSubstr("quotes")));
+  EXPECT_THAT(with_row("{workload: chain, cluster: 'k40(gpus={gpus})'}"),
+              HasSubstr("mine.yaml:7: rows[0] has no `gpus`, which its cluster k40(gpus={gpus}) asks for"));
+  EXPECT_THAT(RefusalOf("format: stowplan.scenario\nversion: 1\n"), HasSubstr("stowplan.experiment"));
+  EXPECT_THAT(RefusalOf(head + rest + "colour: red\n"), HasSubstr("mine.yaml:8: "));
+  EXPECT_THAT(RefusalOf(head + "columns: [single_gpo]\nrows: [{workload: nmt}]\n"),
+              HasSubstr("mine.yaml:5: columns[0] names no agent (did you mean single_gpu?)"));
+  EXPECT_THAT(RefusalOf(head + "columns: [random, random]\nrows: [{workload: nmt}]\n"),
+              HasSubstr("columns[1] has the key random of another"));
+  EXPECT_THAT(RefusalOf(head + "columns: []\nrows: [{workload: nmt}]\n"),
+              HasSubstr("mine.yaml:5: columns is empty"));
+  EXPECT_THAT(RefusalOf(head + rest + "samples: 0\n"), HasSubstr("mine.yaml:8: samples"));
+  EXPECT_THAT(with_row("{workload: nmd}"),
+              HasSubstr("mine.yaml:7: rows[0].workload is nmd, which is neither a file"));
+  EXPECT_THAT(with_row("{workload: nmt, cluster: k41}"), HasSubstr("mine.yaml:7: rows[0]"));
+  EXPECT_THAT(with_row("{workload: nmt, cluster: k41, gpus: 2}"), HasSubstr("mine.yaml:7: rows[0]"));
+  EXPECT_THAT(
+      with_row("{workload: nmt, grouper: neighbor(groups=3)}"),
+      HasSubstr(
+          "mine.yaml:7: rows[0].grouper: grouper 'neighbor' is not known (did you mean neighbour?); it must "
+          "be one of colocation"));
+  EXPECT_THAT(with_row("{workload: nmt, grouper: neighbour(group=3)}"),
+              HasSubstr("rows[0].grouper: neighbour"));
+  EXPECT_THAT(RefusalOf(head + "grouper: neighbour(groups=0)\n" + rest), HasSubstr("mine.yaml:5: grouper: "));
+  EXPECT_THAT(RefusalOf(head + "budgets: {quick: {grouper: stages}}\n" + rest),
+              HasSubstr("budgets.quick.grouper: grouper 'stages' is not known (did you mean stage?)"));
+  const auto with_column = [&](const std::string& column) {
+    return RefusalOf(head + "columns:\n  - " + column + "\nrows: [{workload: nmt}]\n");
+  };
+  EXPECT_THAT(
+      with_column("{agent: random, grouper: modul}"),
+      HasSubstr("mine.yaml:6: columns[0].grouper: grouper 'modul' is not known (did you mean module?)"));
+  EXPECT_THAT(
+      with_column("{agent: random, devices: gpo}"),
+      HasSubstr("mine.yaml:6: columns[0]: devices gpo: \"gpo\" is no device, kind or class of cluster "));
+  EXPECT_THAT(with_column("{agent: random, devices: gpu2}"), HasSubstr("its devices are "));
+  EXPECT_EQ(with_column("{agent: random, devices: \"gpu0,cpu\"}"), "read");
+  EXPECT_THAT(with_column("{set: controls, devices: gpus}"),
+              HasSubstr("mine.yaml:6: columns[0]: devices gpus: "));
+  EXPECT_THAT(with_row("{workload: nmt, key: a/b}"), HasSubstr("rows[0].key is \"a/b\""));
+  EXPECT_THAT(with_row("{workload: nmt, published: {single: 1s}}"),
+              HasSubstr("published: names single, which is no column"));
+  EXPECT_THAT(with_row("{workload: nmt, published: {single_gpu: 1}}"),
+              HasSubstr("mine.yaml:7: rows[0].published.single_gpu"));
+  EXPECT_THAT(with_row("{workload: nmt, published: {single_gpu: OMM}}"),
+              HasSubstr("rows[0].published.single_gpu is OMM, but must be a time such as 1.2s, or OOM"));
+  EXPECT_THAT(with_row("{workload: nmt, fitted: [single_gpu]}"), HasSubstr("has no published time"));
+  EXPECT_THAT(with_row("{workload: nmt, agents: {random: single_gpu}}"), HasSubstr("draws no samples"));
+  EXPECT_THAT(RefusalOf(head + "columns: [{key: own}]\nrows: [{workload: nmt}]\n"),
+              HasSubstr("column own has no agent; give this row one"));
+  const auto with_claim = [&](const std::string& claim) {
+    return RefusalOf(head + rest + "claims:\n  - " + claim + "\n");
+  };
+  EXPECT_THAT(with_claim("{claim: x, kind: rato}"),
+              HasSubstr("mine.yaml:9: claims[0].kind is rato, which is no kind of claim"));
+  EXPECT_THAT(with_claim("{claim: x, kind: exists, row: chain_ops_4, than: single_gpu}"),
+              HasSubstr("has no \"by\""));
+  EXPECT_THAT(with_claim("{claim: x, kind: exists, row: chain, than: single_gpu, by: 0.1}"),
+              HasSubstr("which is no row of block native; there are"));
+  EXPECT_THAT(with_claim("{claim: x, kind: beats, column: random, than: single_gpu, named: y, by: 1}"),
+              HasSubstr("has by, which a claim of kind beats has not"));
+  EXPECT_THAT(with_claim("{claim: x, kind: exists, row: chain_ops_4, than: single_gpu, by: 10}"),
+              HasSubstr(".by is 10, but is a part of what `than` takes: 0.1 is 10 %"));
+  EXPECT_THAT(with_claim("{claim: x, kind: mean_ratio, column: random, than: random, below: 1}"),
+              HasSubstr("compares random with itself"));
+  EXPECT_THAT(with_claim("{kind: opponents, columns: [random]}"),
+              HasSubstr("needs column random_op beside it"));
+  EXPECT_THAT(with_claim("{claim: x, kind: fewer_samples, column: random, than: single_gpu, at_least: 2}"),
+              HasSubstr("counts the samples of single_gpu, which draws none"));
+  EXPECT_THAT(with_claim("{claim: x, kind: mean_ratio, column: random, than: single_gpu}"),
+              HasSubstr("takes `at_most` or `below`, one of them"));
+}
+
+// Fields that a kind does not list are refused, and those it requires are asked for: each kind is read from its own list.
+// Before what is too much is made.
+TEST(TableFile, WhatIsTooMuchIsRefused) {
+  const auto listed = [](int count, const std::string& item) {
+    std::string text = "[" + item;
+    for (int i = 1; i < count; ++i) text += ", " + item;
+    return text + "]\n";
+  };
+  const std::string head = kHead, rest = kRest;
+  EXPECT_THAT(RefusalOf(head + rest + "blocks: " + listed(33, "{key: a, wrong: 1}")),
+              HasSubstr("blocks has 33 blocks; a table may have 32"));
+  EXPECT_THAT(RefusalOf(head + rest + "quick_cells: " + listed(101, "\"*/*\"")),
+              HasSubstr("quick_cells has 101 patterns; a table may have 100"));
+  EXPECT_THAT(RefusalOf(head + "columns: [single_gpu]\nrows: [{key: " + std::string(201, 'k') +
+                        ", workload: chain}]\n"),
+              HasSubstr("has a key of 201 characters; a `key` of at most 200 is wanted"));
+  EXPECT_THAT(RefusalOf(head + "columns: [single_gpu]\nrows: [{workload: \"chain(ops=4" +
+                        std::string(200, '0') + ")\"}]\n"),
+              HasSubstr("a `key` of at most 200 is wanted"));
+  const std::string claim = "{claim: a, kind: beats, column: random, than: single_gpu, named: b}";
+  EXPECT_EQ(RefusalOf(head + rest + "claims: " + listed(1000, claim)), "read");
+  EXPECT_THAT(RefusalOf(head + rest + "claims: " + listed(1001, claim)),
+              HasSubstr("claims[1000] makes more claims than the 1,000 that a table may have"));
+  EXPECT_THAT(
+      RefusalOf(head + "columns: [single_gpu, random]\nrows: [{workload: chain(ops=4), title: " +
+                std::string(500, 't') +
+                "}]\nclaims: [{claim: \"{row} {row} {row} {row}\", kind: ratio, rows: all, column: random, "
+                "than: single_gpu, at_most: 1}]\n"),
+      HasSubstr("has more than 2000 characters with the title of chain_ops_4"));
+}
+
+TEST(TableFile, OneClaimOfEachColumn) {
+  const std::string head = std::string(kHead) +
+                           "columns: [random, single_gpu, {key: turns, title: by turns, agent: "
+                           "round_robin}]\nrows: [{workload: chain(ops=4)}]\n";
+  const auto claim = [&](const std::string& columns) {
+    return head + "claims: [{claim: \"{column} ends first\", kind: mean_ratio, " + columns +
+           "than: single_gpu, below: 1}]\n";
+  };
+  const TableDefinition table = Parse(claim("columns: [random, turns], "));
+  ASSERT_EQ(table.claims.size(), 2U);
+  EXPECT_EQ(table.claims[0].text, "random ends first");
+  EXPECT_EQ(table.claims[1].text, "by turns ends first");
+  EXPECT_EQ(table.claims[1].columns, std::vector<std::string>{"turns"});
+  const std::string several = claim("columns: [random, turns], "), mark = "{column} ends";
+  EXPECT_THAT(RefusalOf(std::string(several).replace(several.find(mark), mark.size(), "it ends")),
+              HasSubstr("makes several claims of one text; {column} in it stands for what each is of"));
+  EXPECT_THAT(RefusalOf(claim("")), HasSubstr("takes `column` or `columns`, one of them"));
+  EXPECT_THAT(RefusalOf(claim("column: random, columns: [random], ")),
+              HasSubstr("takes `column` or `columns`, one of them"));
+}
+
+TEST(TableFile, OneClaimOfEachBlock) {
+  const std::string head = std::string(kHead) +
+                           "columns: [random, single_gpu]\nrows: [{workload: chain(ops=4)}]\nblocks:\n"
+                           "  - {key: native, title: Native}\n  - {key: process, title: One thread}\n";
+  const auto claim = [&](const std::string& fields) {
+    return head +
+           "claims: [{claim: \"{block}: random ends first\", kind: beats, column: random, "
+           "than: single_gpu, named: one, " +
+           fields + "}]\n";
+  };
+  const TableDefinition table = Parse(claim("blocks: [native, process], each: either"));
+  ASSERT_EQ(table.claims.size(), 2U);
+  EXPECT_EQ(table.claims[1].text, "One thread: random ends first");
+  EXPECT_EQ(table.claims[1].block, "process");
+  EXPECT_EQ(table.claims[1].family, "either: random ends first");
+  EXPECT_EQ(table.claims[1].member, "One thread");
+  EXPECT_EQ(Parse(claim("blocks: [native]")).claims[0].family, "");
+  EXPECT_THAT(RefusalOf(claim("blocks: [other]")), HasSubstr("which is no block; there are"));
+  EXPECT_THAT(RefusalOf(claim("blocks: [native], block: native")), HasSubstr("takes `block` or `blocks`"));
+  EXPECT_THAT(RefusalOf(claim("each: either")), HasSubstr("has `each`, which names what"));
+  EXPECT_THAT(RefusalOf(claim("block: process")),
+              HasSubstr("has {block} in its text, for which only `blocks`"));
+  EXPECT_THAT(RefusalOf(claim("blocks: [native, process], each: \"{row}\"")),
+              HasSubstr("has {row} in its text"));
+  EXPECT_THAT(RefusalOf(claim("blocks: [native, native]")), HasSubstr("is native again; once is enough"));
+}
+
+// Claims of one text under two blocks are two lines.
+TEST(TableFile, EveryClaimKnowsItsEntry) {
+  const std::string claim =
+      "  - {kind: ratio, claim: \"{row} a\", rows: all, column: random, than: single_gpu, at_most: 1}\n";
+  const TableDefinition table = Parse(std::string(kHead) +
+                                      "columns: [random, single_gpu]\nrows: [{workload: chain(ops=4)}, "
+                                      "{workload: chain(ops=5)}]\nclaims:\n" +
+                                      claim + claim);
+  ASSERT_EQ(table.claims.size(), 4U);
+  EXPECT_EQ(table.claims[1].entry, 0);
+  EXPECT_EQ(table.claims[2].entry, 1);
+}
+
+TEST(TableFile, ClaimsOfTablesWithoutAPaperAreOurs) {
+  for (const char* name : {"agents", "ablations", "modern", "latency", "sgdp-transfer"}) {
+    for (const Claim& claim : FindTable(name).claims)
+      EXPECT_FALSE(claim.of_paper) << name << ": " << claim.text;
+  }
+}
+
+TEST(TableFile, EveryKindOfClaimIsReadAndJudgedWithoutRows) {
+  std::string text =
+      std::string(kHead) +
+      "columns: [single_gpu, random, annealing]\nrows:\n  - {workload: chain(ops=4)}\nclaims:\n";
+  for (const ClaimKind& kind : ClaimKinds()) {
+    const std::string fields = std::string(" ") + kind.fields + " ";
+    const auto has = [&](const std::string& key) {
+      return fields.find(" " + key + "! ") != std::string::npos;
+    };
+    text += std::string("  - {claim: x, kind: ") + kind.name;
+    if (has("rows")) text += ", rows: [chain_ops_4]";
+    if (has("row") || std::string(kind.name) == "ratio") text += ", row: chain_ops_4";
+    if (has("columns")) text += ", columns: [random]";
+    if (has("column") || std::string(kind.name) == "mean_ratio") text += ", column: random";
+    if (has("than")) text += ", than: annealing";
+    for (const char* key : {"by", "at_least", "within"}) {
+      if (has(key)) text += std::string(", ") + key + ": 0.5";
+    }
+    for (const auto& [key, or_else] : {std::pair{"at_most", " below "}, {"at_least", " above "}}) {
+      if (fields.find(or_else) != std::string::npos) text += std::string(", ") + key + ": 0.5";
+    }
+    if (has("takes")) text += ", takes: 1s";
+    if (has("named")) text += ", named: y";
+    if (has("see")) text += ", see: z";
+    if (has("cells")) text += ", cells: [chain_ops_4/random]";
+    text += "}\n";
+  }
+  // What it lacks are the columns of the sets that learners are held against.
+  text.erase(text.find("  - {claim: x, kind: opponents"),
+             text.find('\n', text.find("kind: opponents")) + 1 - text.find("  - {claim: x, kind: opponents"));
+  const TableDefinition table = Parse(text);
+  EXPECT_EQ(table.claims.size(), ClaimKinds().size() - 1);
+  for (const ClaimVerdict& verdict : JudgeClaims(TableResults(table, {})))
+    EXPECT_EQ(verdict.word, ClaimWord::kCannotBeTested) << verdict.claim;
+}
+
+TEST(TableFile, EveryKindOfClaimStandsInThePageAndTheSchema) {
+  const std::string page = formats::ReadFile(STOWPLAN_SOURCE_DIR "/docs/formats.md");
+  const std::string schema = formats::ReadFile(STOWPLAN_SOURCE_DIR "/docs/schema/experiment.json");
+  for (const ClaimKind& kind : ClaimKinds()) {
+    EXPECT_THAT(
+        page, HasSubstr(std::string("| `") + kind.name + "` | " + kind.what + " | `" + kind.fields + "` |"));
+    EXPECT_THAT(schema, HasSubstr(std::string("\"") + kind.name + "\""));
+  }
+}
+
+// Read or refused with its place, whatever bytes: nothing else leaves the reader.
+TEST(TableFile, DamagedFilesAreReadOrRefused) {
+  const std::string whole = formats::ReadFile(STOWPLAN_SOURCE_DIR "/tables/papers/mars.yaml");
+  const char* const tokens[] = {"{",      "}",  "[",    "]",    ":",  ", ",     "- ",         "\n",   "  ",
+                                "0",      "-1", "1e99", "OOM",  "1s", "native", "single_gpu", "rows", "all",
+                                "{gpus}", "(",  ")",    "null", "*",  "&a",     "\xff"};
+  std::mt19937_64 engine(1);
+  const auto below = [&](std::size_t bound) { return static_cast<std::size_t>(engine() % bound); };
+  int read = 0;
+  for (int i = 0; i < 400; ++i) {
+    std::string text = whole;
+    for (std::size_t rounds = 1 + below(3); rounds > 0; --rounds) {
+      const std::size_t at = below(text.size());
+      if (below(3) == 0) text.erase(at, below(60));
+      if (below(3) == 0)
+        text.insert(below(text.size() + 1), text.substr(std::min(at, text.size()), below(60)));
+      text.insert(std::min(at, text.size()), tokens[below(std::size(tokens))]);
+    }
+    try {
+      const TableDefinition table = Parse(text);
+      JudgeClaims(TableResults(table, {}));
+      ++read;
+    } catch (const InputError& error) {
+      EXPECT_THAT(error.what(), ::testing::StartsWith("mine.yaml")) << text;
+    }
+  }
+  EXPECT_GT(read, 0);
+  for (std::size_t size = 0; size < whole.size(); size += 37) RefusalOf(whole.substr(0, size));
+}
+
+TEST(TableFile, ExamplesAreTables) {
+  int read = 0;
+  for (const auto& entry :
+       std::filesystem::directory_iterator(std::string(STOWPLAN_SOURCE_DIR) + "/examples")) {
+    if (entry.path().extension() != ".yaml") continue;
+    const TableDefinition table = Parse(formats::ReadFile(entry.path().string()));
+    EXPECT_FALSE(table.claims.empty()) << entry.path();
+    ++read;
+  }
+  EXPECT_GE(read, 1);
+}
+
+TEST(TableFile, ClaimsOfAPaperAndOursAreCountedApart) {
+  const std::string claim =
+      "  - {kind: ratio, row: chain_ops_4, column: random, than: single_gpu, at_most: 1, claim: ";
+  const auto counts = [&](const std::string& claims) {
+    const TableDefinition table = Parse(std::string(kHead) + kRest + "claims:\n" + claims);
+    return BuildOutcome(TableResults(table, {})).back();
+  };
+  EXPECT_EQ(counts(claim + "x}\n" + claim + "y}\n" + claim + "z, ours: true}\n"),
+            "Of 2 claims of the paper 2 cannot be tested here; of 1 claim of ours 1 cannot be tested here.");
+  EXPECT_EQ(counts(claim + "x}\n"), "Of 1 claim of the paper 1 cannot be tested here.");
+  EXPECT_EQ(counts(claim + "z, ours: true}\n"), "Of 1 claim of ours 1 cannot be tested here.");
+}
+
+// What the papers have opens their tables' pages; one's own table shows all that one asked for.
+TEST(TableFile, EveryColumnOfOnesOwnTableIsOnItsPage) {
+  const output::TempFolder folder;
+  formats::WriteFile(folder / "mine.yaml",
+                     std::string(kHead) +
+                         "columns: [single_gpu, random]\n"
+                         "rows: [{workload: chain(ops=4), published: {single_gpu: 1s}}]\n");
+  const TableDefinition table = ReadTable(folder / "mine.yaml");
+  for (const TableColumn& column : table.blocks[0].columns) EXPECT_TRUE(column.published) << column.key;
+}
+
+}  // namespace
+}  // namespace stowplan::tables
