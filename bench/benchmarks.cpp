@@ -26,6 +26,7 @@ void DescribeProblem(benchmark::State& state, const sim::Problem& problem) {
 }  // namespace stowplan::bench
 
 int main(int argc, char** argv) {
+  using namespace stowplan;
   using namespace stowplan::bench;
   problem::RememberCommandLine(argc, argv, "stowplan_benchmarks");
   benchmark::Initialize(&argc, argv);

@@ -23,6 +23,7 @@
 #include "problem/provenance_json.h"
 #include "problem/random_placements.h"
 #include "sim/base/error.h"
+#include "sim/base/statistics.h"
 #include "sim/formats/formats.h"
 
 namespace stowplan::bench {
@@ -47,12 +48,6 @@ struct Row {
     difference = std::max(difference, std::abs(theirs_us / sim::ToMicros(ours_picos) - 1));
   }
 };
-
-double Median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  const std::size_t middle = values.size() / 2;
-  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
-}
 
 // Median over runs that fill half a second, at least three.
 double SecondsOf(sim::Simulator& simulator, const std::vector<sim::Placement>& placements) {

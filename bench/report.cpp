@@ -73,9 +73,8 @@ const char* ClockOf(const Json& row) {
 }
 
 double MillisecondsOf(const Json& row) {
-  static const std::map<std::string, double> tables::kUnits = {
-      {"ns", 1e-6}, {"us", 1e-3}, {"ms", 1}, {"s", 1e3}};
-  return row.at(ClockOf(row)).get<double>() * tables::kUnits.at(row.at("time_unit"));
+  static const std::map<std::string, double> kUnits = {{"ns", 1e-6}, {"us", 1e-3}, {"ms", 1}, {"s", 1e3}};
+  return row.at(ClockOf(row)).get<double>() * kUnits.at(row.at("time_unit"));
 }
 
 // Google Benchmark adds how it was timed.

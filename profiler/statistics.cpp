@@ -3,18 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "sim/base/error.h"
+#include "sim/base/statistics.h"
 
 namespace stowplan::profiler {
-
-double Quantile(std::vector<double> samples, double q) {
-  STOWPLAN_CHECK(!samples.empty());
-  std::sort(samples.begin(), samples.end());
-  const double place = q * static_cast<double>(samples.size() - 1);
-  const auto low = static_cast<std::size_t>(place);
-  const std::size_t high = std::min(low + 1, samples.size() - 1);
-  return samples[low] + (samples[high] - samples[low]) * (place - static_cast<double>(low));
-}
 
 sim::Attributes Summarise(const std::vector<double>& samples_us) {
   const auto rounded = [](double value) { return sim::Attribute{std::round(value * 1e4) / 1e4}; };

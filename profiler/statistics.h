@@ -7,9 +7,6 @@
 
 namespace stowplan::profiler {
 
-// The q-quantile by linear interpolation between the order statistics. `samples` must not be empty.
-double Quantile(std::vector<double> samples, double q);
-
 // {count, median_us, mad_us, p05_us, p95_us, min_us}: mad_us is the median absolute deviation, not scaled to a
 // sigma, and null with fewer than three samples. `samples_us` must not be empty.
 sim::Attributes Summarise(const std::vector<double>& samples_us);

@@ -8,6 +8,7 @@
 
 #include "profiler/statistics.h"
 #include "sim/base/error.h"
+#include "sim/base/statistics.h"
 
 namespace stowplan::profiler {
 

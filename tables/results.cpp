@@ -161,18 +161,4 @@ std::vector<std::pair<double, double>> CurvePoints(const CellRecord& record) {
   return points;
 }
 
-double Median(std::vector<double> values) {
-  STOWPLAN_CHECK(!values.empty());
-  std::sort(values.begin(), values.end());
-  const std::size_t middle = values.size() / 2;
-  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
-}
-
-double MedianByRank(std::vector<double> values) {
-  STOWPLAN_CHECK(!values.empty());
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
-
 }  // namespace stowplan::tables

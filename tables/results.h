@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "sim/base/statistics.h"
 #include "tables/record.h"
 #include "tables/table.h"
 
@@ -70,12 +71,6 @@ class TableResults {
   std::map<std::string, std::string> gate_missed_;
   std::map<std::string, CellSummary> cells_;  // "block:line/column"
 };
-
-double Median(std::vector<double> values);  // of at least one value
-// What stands for several seeds: of an even number the larger one of the two in the middle, so that it is a
-// value that some seed had and at least half of them reach. The mean of the two would be infinite wherever the
-// second of them never got there; the smaller one is, of two seeds, the best, which is never shown.
-double MedianByRank(std::vector<double> values);
 
 // The curve of a record: samples and best seconds per step, and a last point where the budget was spent.
 std::vector<std::pair<double, double>> CurvePoints(const CellRecord& record);

@@ -44,7 +44,7 @@
 namespace stowplan::agents::rl {
 namespace {
 
-constexpr std::int64_t kTypeEmbedding = 32;
+constexpr std::int64_t kRnnTypeEmbedding = 32;
 
 struct RnnOptions {
   std::string name;
@@ -90,7 +90,7 @@ class RnnPolicy : public Policy {
       : options_(options),
         tasks_(tasks),
         vocabulary_(tasks),
-        embedding_(GlorotMatrix(TypeVocabulary::kSize, kTypeEmbedding, at::kFloat, init)),
+        embedding_(GlorotMatrix(TypeVocabulary::kSize, kRnnTypeEmbedding, at::kFloat, init)),
         placer_(SizesFor(options, tasks), at::kFloat, init),
         parameters_(placer_.parameters()) {
     if (!options.planner) parameters_.push_back(embedding_);
@@ -140,7 +140,7 @@ class RnnPolicy : public Policy {
     }
     SequencePlacer::Sizes sizes = options.sequence.placer;
     sizes.choices = CommonDevices("rnn", tasks);
-    sizes.input = 2 * groups + (options.planner ? TypeVocabulary::kSize + 25 : kTypeEmbedding + 16);
+    sizes.input = 2 * groups + (options.planner ? TypeVocabulary::kSize + 25 : kRnnTypeEmbedding + 16);
     return sizes;
   }
 

@@ -45,7 +45,7 @@
 namespace stowplan::agents::rl {
 namespace {
 
-constexpr std::int64_t kTypeEmbedding = 32;
+constexpr std::int64_t kSgdpTypeEmbedding = 32;
 constexpr int kEncoderLayers = 2;
 
 struct GraphPlacerOptions {
@@ -62,8 +62,8 @@ class GraphPlacerPolicy : public Policy {
       : tasks_(tasks),
         sizes_(SizesFor(options, tasks)),
         vocabulary_(tasks),
-        embedding_(GlorotMatrix(TypeVocabulary::kSize, kTypeEmbedding, at::kFloat, init)),
-        encoder_(kTypeEmbedding + kNodeFeatures, sizes_.width, kEncoderLayers, at::kFloat, init),
+        embedding_(GlorotMatrix(TypeVocabulary::kSize, kSgdpTypeEmbedding, at::kFloat, init)),
+        encoder_(kSgdpTypeEmbedding + kNodeFeatures, sizes_.width, kEncoderLayers, at::kFloat, init),
         placer_(sizes_, at::kFloat, init),
         stay_(options.stay, sizes_.width, sizes_.choices, at::kFloat),
         offers_(options.offers, sizes_.width, at::kFloat),

@@ -11,9 +11,9 @@
 #include <fmt/format.h>
 
 #include "cli/validate/score.h"
-#include "cli/validate/statistics.h"
 #include "output/csv.h"
 #include "sim/base/error.h"
+#include "sim/base/statistics.h"
 #include "sim/formats/formats.h"
 
 namespace stowplan::cli {

@@ -5,7 +5,6 @@
 
 #include <fmt/format.h>
 
-#include "cli/validate/statistics.h"
 #include "cost_models/calibration/copy_fit.h"
 #include "cost_models/calibration/host_fit.h"
 #include "cost_models/calibration/observations.h"
@@ -19,6 +18,7 @@
 #include "profiler/cpu/probes.h"
 #include "profiler/step_recording.h"
 #include "sim/base/error.h"
+#include "sim/base/statistics.h"
 #include "sim/formats/formats.h"
 
 namespace stowplan::cli {

@@ -4,7 +4,7 @@
 #include <map>
 
 #include "cli/validate/score.h"
-#include "cli/validate/statistics.h"
+#include "sim/base/statistics.h"
 
 namespace stowplan::cli {
 namespace {

@@ -6,11 +6,11 @@
 
 #include <fmt/format.h>
 
-#include "cli/validate/statistics.h"
 #include "cost_models/parameters/parameters.h"
 #include "cost_models/work/op_work.h"
 #include "problem/explain/tier_shares.h"
 #include "sim/base/error.h"
+#include "sim/base/statistics.h"
 #include "sim/formats/formats.h"
 #include "sim/simulator.h"
 

@@ -11,6 +11,7 @@
 #include "cost_models/work/portable_math.h"
 #include "cost_models/work/roofline.h"
 #include "sim/base/error.h"
+#include "sim/base/statistics.h"
 
 namespace stowplan::cost_models {
 namespace {
@@ -28,8 +29,8 @@ double HostPartOf(const std::vector<ObservedCopy>& copies) {
     if (copy.call) calls.push_back(copy.call->median_us);
     if (copy.host) waits.push_back(std::max(0.0, copy.host->median_us - copy.alone.median_us));
   }
-  if (!calls.empty()) return MedianOf(calls);
-  return waits.empty() ? 0 : MedianOf(waits);
+  if (!calls.empty()) return Quantile(calls, 0.5);
+  return waits.empty() ? 0 : Quantile(waits, 0.5);
 }
 
 // From the call to the last byte: a transfer of the simulator is dispatched by nobody, so it holds the host's part.
@@ -60,14 +61,14 @@ std::vector<double> SharesOf(const std::vector<ObservedCopy>& copies, const Copy
 
 std::optional<FittedNumber> BothOf(const std::vector<double>& shares) {
   if (shares.empty()) return std::nullopt;
-  FittedNumber number{Rounded(MedianOf(shares)), {.samples = static_cast<std::int64_t>(shares.size())}};
+  FittedNumber number{Rounded(Quantile(shares, 0.5)), {.samples = static_cast<std::int64_t>(shares.size())}};
   std::vector<double> distances;
   std::vector<std::pair<double, double>> pairs;
   for (const double share : shares) {
     distances.push_back(std::abs(share / number.value - 1));
     pairs.emplace_back(share, number.value);
   }
-  number.evidence.spread = Rounded(MedianOf(distances));
+  number.evidence.spread = Rounded(Quantile(distances, 0.5));
   number.evidence.fit_error = Rounded(RmsLog(pairs));
   return number;
 }

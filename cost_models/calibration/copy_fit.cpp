@@ -12,6 +12,7 @@
 #include "cost_models/calibration/small_linear.h"
 #include "cost_models/work/portable_math.h"
 #include "sim/base/error.h"
+#include "sim/base/statistics.h"
 
 namespace stowplan::cost_models {
 namespace {
@@ -41,7 +42,7 @@ std::vector<CopySample> Merged(const std::string& kind, const std::vector<CopySa
       times.push_back(sample.us);
       spreads.push_back(sample.spread);
     }
-    merged.push_back({bytes, MedianOf(times), MedianOf(spreads)});
+    merged.push_back({bytes, Quantile(times, 0.5), Quantile(spreads, 0.5)});
   }
   return merged;
 }
@@ -183,7 +184,7 @@ std::vector<Knot> FitKnots(const std::vector<CopySample>& samples, std::vector<C
   std::vector<Knot> all;
   std::vector<double> spreads;
   for (const CopySample& sample : samples) spreads.push_back(sample.spread);
-  const double close_enough = std::max(kCloseEnough, 2 * MedianOf(spreads));
+  const double close_enough = std::max(kCloseEnough, 2 * Quantile(spreads, 0.5));
   for (std::size_t i = 0; i < samples.size(); ++i) all.push_back({samples[i].bytes, Rounded(times[i])});
   const std::vector<Knot> candidates = Candidates(all);
   const std::size_t most = std::min(kMostKnots, all.size());
@@ -219,7 +220,7 @@ std::int64_t BandwidthOf(const std::vector<CopySample>& samples, const std::vect
     const double us = std::max(knots.back().us - latency, 1e-6);
     rates.push_back(static_cast<double>(knots.back().bytes) / us * 1e6);
   }
-  return std::llround(std::clamp(Rounded(MedianOf(rates)), 1.0, 1e15));
+  return std::llround(std::clamp(Rounded(Quantile(rates, 0.5)), 1.0, 1e15));
 }
 
 // Every fourth inner size is left out at a time.
@@ -304,7 +305,7 @@ CopyFit FitCopies(const std::string& kind, std::vector<CopySample> samples) {
     if (point.held_out_us > 0) held_out.emplace_back(point.sample.us, point.held_out_us);
   }
   fit.link.evidence = {.samples = static_cast<std::int64_t>(samples.size()),
-                       .spread = Rounded(MedianOf(spreads)),
+                       .spread = Rounded(Quantile(spreads, 0.5)),
                        .fit_error = Rounded(RmsLog(held_out)),
                        .range = std::pair(static_cast<double>(samples.front().bytes),
                                           static_cast<double>(samples.back().bytes))};

@@ -4,6 +4,7 @@
 
 #include "cost_models/calibration/errors.h"
 #include "cost_models/work/portable_math.h"
+#include "sim/base/statistics.h"
 
 namespace stowplan::cost_models {
 namespace {
@@ -85,7 +86,7 @@ std::map<OpClass, FittedNumber> FitEfficiency(const std::vector<ProbedWork>& ops
     std::vector<double> distances;
     for (const auto& [value, weight] : solutions) distances.push_back(std::abs(value / number.value - 1));
     number.evidence = {.samples = static_cast<std::int64_t>(solutions.size()),
-                       .spread = Rounded(MedianOf(distances)),
+                       .spread = Rounded(Quantile(distances, 0.5)),
                        .fit_error = Rounded(RmsLog(pairs)),
                        .range = range};
     start[static_cast<std::size_t>(op_class)] = number.value;

@@ -7,8 +7,8 @@
 #include <fmt/format.h>
 
 #include "cost_models/work/portable_math.h"
-#include "profiler/statistics.h"
 #include "sim/base/error.h"
+#include "sim/base/statistics.h"
 
 namespace stowplan::cost_models {
 
@@ -24,8 +24,8 @@ ErrorSummary Errors(const std::vector<std::pair<double, double>>& pairs) {
   }
   return {.n = pairs.size(),
           .mape = sum / static_cast<double>(pairs.size()),
-          .median = profiler::Quantile(errors, 0.5),
-          .p95 = profiler::Quantile(errors, 0.95),
+          .median = Quantile(errors, 0.5),
+          .p95 = Quantile(errors, 0.95),
           .time_weighted = off / total};
 }
 
@@ -37,10 +37,6 @@ double RmsLog(const std::vector<std::pair<double, double>>& pairs) {
     squares += log * log;
   }
   return std::sqrt(squares / static_cast<double>(pairs.size()));
-}
-
-double MedianOf(std::vector<double> values) {
-  return profiler::Quantile(std::move(values), 0.5);
 }
 
 double WeightedMedian(std::vector<std::pair<double, double>> values) {

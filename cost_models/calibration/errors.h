@@ -21,7 +21,6 @@ ErrorSummary Errors(const std::vector<std::pair<double, double>>& pairs);
 // Root mean square of ln(predicted / measured); 0 of nothing.
 double RmsLog(const std::vector<std::pair<double, double>>& pairs);
 
-double MedianOf(std::vector<double> values);  // not empty
 // The value at which half of the weight is reached. Not empty; weights positive.
 double WeightedMedian(std::vector<std::pair<double, double>> values_and_weights);
 

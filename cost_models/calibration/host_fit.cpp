@@ -8,6 +8,7 @@
 
 #include "cost_models/calibration/copy_fit.h"
 #include "cost_models/calibration/errors.h"
+#include "sim/base/statistics.h"
 
 namespace stowplan::cost_models {
 namespace {
@@ -88,7 +89,7 @@ class HostFitter {
     for (const CopySample& total : totals) pairs.emplace_back(total.us, line.Micros(total.bytes));
     return {Rounded(line.us_per_byte),
             {.samples = static_cast<std::int64_t>(totals.size()),
-             .spread = Rounded(MedianOf(spreads)),
+             .spread = Rounded(Quantile(spreads, 0.5)),
              .fit_error = Rounded(RmsLog(pairs)),
              .range = std::pair(static_cast<double>(totals.front().bytes),
                                 static_cast<double>(totals.back().bytes))}};
@@ -124,8 +125,9 @@ class HostFitter {
     }
     const auto& [any, receivers, senders] = rates;
     if (any.empty() && (receivers.empty() || senders.empty())) return std::nullopt;
-    FittedNumber number{Rounded(any.empty() ? (MedianOf(receivers) + MedianOf(senders)) / 2 : MedianOf(any)),
-                        {}};
+    FittedNumber number{
+        Rounded(any.empty() ? (Quantile(receivers, 0.5) + Quantile(senders, 0.5)) / 2 : Quantile(any, 0.5)),
+        {}};
     std::vector<std::pair<double, double>> pairs;
     for (std::size_t i = 0; i < fit_.pairs.size(); ++i) {
       PairFit& pair = fit_.pairs[i];
@@ -136,7 +138,7 @@ class HostFitter {
       pairs.emplace_back(pair.measured_us, pair.predicted_us);
     }
     number.evidence = {.samples = static_cast<std::int64_t>(spreads.size()),
-                       .spread = Rounded(MedianOf(spreads)),
+                       .spread = Rounded(Quantile(spreads, 0.5)),
                        .fit_error = Rounded(RmsLog(pairs))};
     return number;
   }

@@ -7,7 +7,7 @@
 #include <map>
 
 #include "cost_models/calibration/errors.h"
-#include "profiler/statistics.h"
+#include "sim/base/statistics.h"
 
 namespace stowplan::cost_models {
 namespace {
@@ -146,11 +146,11 @@ CpuLines FitCpuLines(const std::vector<LineSample>& samples) {
       pairs.emplace_back(sample->us, us);
     }
     if (!ratios.empty()) {
-      line.low_ratio = std::min(1.0, Rounded(profiler::Quantile(ratios, 0.05)));
-      line.high_ratio = std::max(1.0, Rounded(profiler::Quantile(ratios, 0.95)));
+      line.low_ratio = std::min(1.0, Rounded(Quantile(ratios, 0.05)));
+      line.high_ratio = std::max(1.0, Rounded(Quantile(ratios, 0.95)));
     }
     line.evidence = {.samples = static_cast<std::int64_t>(of_family.size()),
-                     .spread = Rounded(MedianOf(spreads)),
+                     .spread = Rounded(Quantile(spreads, 0.5)),
                      .fit_error = Rounded(RmsLog(pairs)),
                      .range = range};
     made.lines.push_back(std::move(line));

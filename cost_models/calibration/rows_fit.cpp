@@ -13,6 +13,7 @@
 #include "sim/base/error.h"
 #include "sim/base/fnv.h"
 #include "sim/base/nearest_name.h"
+#include "sim/base/statistics.h"
 
 namespace stowplan::cost_models {
 namespace {
@@ -46,11 +47,8 @@ struct Sample {
 using Samples = std::vector<const Sample*>;
 
 // Nothing of nothing, as the mean.
-std::optional<double> Median(std::vector<double> values) {
-  if (values.empty()) return std::nullopt;
-  std::ranges::sort(values);
-  const std::size_t middle = values.size() / 2;
-  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
+std::optional<double> MedianIfAny(const std::vector<double>& values) {
+  return values.empty() ? std::nullopt : std::optional(Median(values));
 }
 
 std::optional<double> Mean(const std::vector<double>& values) {
@@ -58,12 +56,6 @@ std::optional<double> Mean(const std::vector<double>& values) {
   double sum = 0;
   for (const double value : values) sum += value;
   return sum / static_cast<double>(values.size());
-}
-
-// What `share` of the values lie below.
-double Quantile(std::vector<double> values, double share) {
-  std::ranges::sort(values);
-  return values[static_cast<std::size_t>(share * static_cast<double>(values.size() - 1))];
 }
 
 // Rows that are left out, by kind and reason, with the place of the first.
@@ -117,11 +109,11 @@ bool IsHeldOut(const MeasuredRow& row) {
 
 // What a group of rows of one kind and op says of the host.
 double FloorOf(const std::vector<double>& us) {
-  const double least = kAtFloor * Quantile(us, 0.01);
+  const double least = kAtFloor * QuantileByRank(us, 0.01);
   std::vector<double> at;
   for (const double one : us)
     if (one < least) at.push_back(one);
-  return *Median(at);  // the lowest percentile is among them
+  return *MedianIfAny(at);  // the lowest percentile is among them
 }
 
 // The intercept of time over bytes, least relative squares, of the rows above twice the floor; as a share of the floor.
@@ -207,8 +199,8 @@ void Found(const Samples& samples, const std::vector<double>& held_out_ratios, R
   double squares = 0;
   for (const double ratio : held_out_ratios) squares += ratio * ratio;
   tables->evidence.fit_error = std::sqrt(squares / static_cast<double>(held_out_ratios.size()));
-  tables->low_ratio = std::min(1.0, PortableExp(Quantile(held_out_ratios, 0.05)));
-  tables->high_ratio = std::max(1.0, PortableExp(Quantile(held_out_ratios, 0.95)));
+  tables->low_ratio = std::min(1.0, PortableExp(QuantileByRank(held_out_ratios, 0.05)));
+  tables->high_ratio = std::max(1.0, PortableExp(QuantileByRank(held_out_ratios, 0.95)));
 }
 
 // Of one kind, family and number format.
@@ -343,7 +335,7 @@ class RowsFitter {
     for (auto& sample : samples_) {
       const auto found = shares.find(sample->kind);
       sample->event_us =
-          sample->floor_us * (found != shares.end() ? *Median(found->second) : kDefaultEventShare);
+          sample->floor_us * (found != shares.end() ? *MedianIfAny(found->second) : kDefaultEventShare);
     }
   }
 
@@ -379,7 +371,7 @@ class RowsFitter {
     const std::vector<double> errors = Errors(without, Where(group.above, is_held));
     row.held_out = static_cast<std::int64_t>(errors.size());
     row.held_out_error = Mean(errors);
-    row.held_out_median = Median(errors);
+    row.held_out_median = MedianIfAny(errors);
     row.held_out_all = Mean(Errors(without, Where(group.all, is_held)));
     row.largest_error = LargestError(group);
     CompareControls(Where(group.above, is_held), &row);
@@ -407,7 +399,7 @@ class RowsFitter {
   static std::optional<double> LargestError(const Group& group) {
     std::vector<double> sizes;
     for (const Sample* sample : group.above) sizes.push_back(sample->size());
-    const double limit = Quantile(sizes, 0.8);
+    const double limit = QuantileByRank(sizes, 0.8);
     const RatioTables smaller =
         Fit(Where(group.above, [&](const Sample& one) { return one.size() <= limit; }));
     return Mean(Errors(smaller, Where(group.above, [&](const Sample& one) { return one.size() > limit; })));
@@ -420,7 +412,7 @@ class RowsFitter {
       least_times.push_back(sample->floor_us);
       events.push_back(sample->event_us);
     }
-    return {*Median(least_times), *Median(events)};
+    return {*MedianIfAny(least_times), *MedianIfAny(events)};
   }
 
   // What stands for a GPU that is none of theirs.
@@ -435,7 +427,7 @@ class RowsFitter {
       for (const Sample* sample : group->above) {
         std::vector<double> ratios;
         for (const Group* one : groups) ratios.push_back(LogRatio(TablesOf(*one), sample->ratio.features));
-        rows.push_back({sample->ratio.features, *Median(ratios)});
+        rows.push_back({sample->ratio.features, *MedianIfAny(ratios)});
       }
     }
     return FitRatioTables(rows);
@@ -462,7 +454,7 @@ class RowsFitter {
         events.push_back(host.event_us);
       }
       const RatioTables tables = FitOthers(others);
-      const Host host = {*Median(least_times), *Median(events)};
+      const Host host = {*MedianIfAny(least_times), *MedianIfAny(events)};
       const std::vector<double> more = Ratios(tables, left_out->above, host);
       ratios.insert(ratios.end(), more.begin(), more.end());
       errors.push_back(*Mean(Errors(tables, left_out->above, host)));

@@ -10,9 +10,9 @@
 
 #include "cost_models/calibration/framework_ops.h"
 #include "profiler/probes.h"
-#include "profiler/statistics.h"
 #include "profiler/traces/correlation.h"
 #include "sim/base/error.h"
+#include "sim/base/statistics.h"
 
 namespace stowplan::cost_models {
 namespace {
@@ -168,14 +168,14 @@ class StepReader {
   static StepOp Finished(Calls calls) {
     StepOp one{.op = std::move(calls.ops.front()), .second = std::nullopt};
     if (calls.ops.size() > 1) one.second = std::move(calls.ops[1]);
-    const double median = profiler::Quantile(calls.times_us, 0.5);
+    const double median = Quantile(calls.times_us, 0.5);
     std::vector<double> distances;
     for (const double time : calls.times_us) distances.push_back(std::abs(time - median));
     one.op.hot = {.count = static_cast<std::int64_t>(calls.times_us.size()),
                   .median_us = median,
-                  .mad_us = profiler::Quantile(distances, 0.5),
-                  .low_us = profiler::Quantile(calls.times_us, 0.05),
-                  .high_us = profiler::Quantile(calls.times_us, 0.95)};
+                  .mad_us = Quantile(distances, 0.5),
+                  .low_us = Quantile(calls.times_us, 0.05),
+                  .high_us = Quantile(calls.times_us, 0.95)};
     return one;
   }
 

@@ -8,27 +8,13 @@
 
 #include "cost_models/work/portable_math.h"
 #include "sim/base/error.h"
+#include "sim/base/statistics.h"
 
 namespace stowplan::cost_models {
 namespace {
 
 constexpr int kFolds = 5;
 constexpr double kSame = 1e-9;  // relative: structural times this close are one
-
-double Median(std::vector<double> values) {
-  std::ranges::sort(values);
-  const std::size_t middle = values.size() / 2;
-  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
-}
-
-// The value below which the share `quantile` of future samples lies, from n exchangeable ones: order
-// statistic ⌈(n + 1) q⌉, clamped to what there is.
-double Quantile(std::vector<double> values, double quantile) {
-  std::ranges::sort(values);
-  const double rank = std::ceil(static_cast<double>(values.size() + 1) * quantile);
-  const auto at = static_cast<std::size_t>(std::clamp(rank, 1.0, static_cast<double>(values.size())));
-  return values[at - 1];
-}
 
 struct LogKnot {
   double structural = 0;
@@ -212,8 +198,8 @@ RatioCurve FitRatioCurve(OpClass op_class, std::vector<RatioSample> samples, int
   curve.knots = FitKnots(samples, max_knots);
   const std::vector<double> residuals = HeldOutResiduals(samples, max_knots);
   if (!residuals.empty()) {
-    curve.low_ratio = std::min(1.0, PortableExp(Quantile(residuals, 0.05)));
-    curve.high_ratio = std::max(1.0, PortableExp(Quantile(residuals, 0.95)));
+    curve.low_ratio = std::min(1.0, PortableExp(ConformalQuantile(residuals, 0.05)));
+    curve.high_ratio = std::max(1.0, PortableExp(ConformalQuantile(residuals, 0.95)));
   }
   curve.evidence = EvidenceOf(samples, residuals);
   return curve;

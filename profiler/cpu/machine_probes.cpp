@@ -4,7 +4,7 @@
 #include "profiler/cpu/cpu_executor.h"
 #include "profiler/cpu/pace.h"
 #include "profiler/cpu/probes.h"
-#include "profiler/statistics.h"
+#include "sim/base/statistics.h"
 
 namespace stowplan::profiler {
 namespace {

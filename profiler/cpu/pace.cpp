@@ -8,7 +8,7 @@
 #include <oneapi/dnnl/dnnl.h>
 
 #include "profiler/executor/device_thread.h"
-#include "profiler/statistics.h"
+#include "sim/base/statistics.h"
 
 namespace stowplan::profiler {
 namespace {

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "profiler/cuda/probe_table.h"
-#include "profiler/statistics.h"
+#include "sim/base/statistics.h"
 
 namespace stowplan::profiler::cuda {
 namespace {

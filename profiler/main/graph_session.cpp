@@ -12,8 +12,8 @@
 
 #include "profiler/host_machine.h"
 #include "profiler/main/commands.h"
-#include "profiler/statistics.h"
 #include "sim/base/error.h"
+#include "sim/base/statistics.h"
 #include "sim/formats/formats.h"
 
 namespace stowplan::profiler {

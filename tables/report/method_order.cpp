@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "cli/validate/statistics.h"
+#include "sim/base/statistics.h"
 #include "tables/report/rendered_table.h"
 
 namespace stowplan::tables {
@@ -58,8 +58,7 @@ MethodOrder OrderOf(const TableResults& results, const TableBlock& block, const 
       published.push_back(method.published);
       ours.push_back(method.ours);
     }
-    const cli::RankCorrelation row =
-        cli::KendallTauB(published, ours, std::vector<double>(published.size(), 0.0));
+    const RankCorrelation row = KendallTauB(published, ours, std::vector<double>(published.size(), 0.0));
     if (methods.size() < kFewestMethods || row.pairs == 0) continue;
     ++order.rows;
     sum += row.tau_b;

@@ -58,7 +58,7 @@ class Calibrate : public ::testing::Test {
     EXPECT_EQ(folder_.Files(), before);
   }
 
-  const output::TempFolder folder_;
+  const TempFolder folder_;
   const std::string probes_ = folder_ / "probes.trace.zst";
   const std::string steps_ = folder_ / "mlp.trace";
   const std::string kineto_ = folder_ / "kineto.json";

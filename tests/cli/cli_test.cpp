@@ -13,6 +13,7 @@
 
 #include "cli/commands/listing.h"
 #include "cli/program.h"
+#include "cli/reference.h"
 #include "output/console.h"
 #include "sim/formats/formats.h"
 #include "tests/cli/program.h"
@@ -39,7 +40,7 @@ TEST(Cli, HelpAndVersionAreNoErrors) {
 }
 
 TEST(Cli, ATypeOfOtherLettersIsAskedAbout) {
-  const output::TempFolder folder;
+  const TempFolder folder;
   const auto said = [&](const std::string& type) {
     formats::WriteFile(folder / "g.json",
                        R"({"format": "stowplan.graph", "version": 1, "ops": [{"name": "a", "type": ")" +
@@ -55,7 +56,7 @@ TEST(Cli, ATypeOfOtherLettersIsAskedAbout) {
 
 // docs/calibration.md, "A sheet of your own": two of the commands that have the option by other ways than `simulate`.
 TEST(Cli, EveryCommandThatTakesAClusterTakesSheets) {
-  const output::TempFolder folder;
+  const TempFolder folder;
   formats::WriteFile(
       folder / "sheet.yaml",
       "format: stowplan.devices\nversion: 1\ndevices:\n  - name: nova\n    class: gpu\n    description: d\n"
@@ -79,7 +80,7 @@ TEST(Cli, EveryCommandThatTakesAClusterTakesSheets) {
 }
 
 TEST(Cli, NamesOfAnyLengthLeaveTheTableInShape) {
-  const output::TempFolder folder;
+  const TempFolder folder;
   const std::string path = folder / "graph.json", name(5000, 'n'), type(3000, 't');
   formats::WriteFile(path, R"({"format": "stowplan.graph", "version": 1, "ops": [{"name": ")" + name +
                                R"(", "type": ")" + type + R"(", "cost_us": 10}]})");
@@ -122,7 +123,7 @@ TEST(Cli, WrongCallsGetOneSentence) {
 }
 
 TEST(Cli, WrongImportsGetOneSentence) {
-  const output::TempFolder folder;
+  const TempFolder folder;
   const std::string path = folder.path() + "/model.onnx";
   formats::WriteFile(path, "no protobuf");
   ExpectRefused({"graph", "import", path, "--out", "-"}, "in no format that can be imported");
@@ -214,7 +215,7 @@ TEST(Cli, NumbersBeyondTheirRangeAreRefused) {
 }
 
 TEST(Cli, ASuffixThatNobodyWritesIsRefused) {
-  const output::TempFolder folder;
+  const TempFolder folder;
   ExpectRefused({"graph", "convert", "chain", "--out", folder / "g.dot"},
                 "ends in .dot, which is not written here");
   ExpectRefused({"graph", "import", "g.onnx", "--out", folder / "g.onnx"}, "known are .json and .json.zst.");
@@ -230,7 +231,7 @@ TEST(Cli, ASuffixThatNobodyWritesIsRefused) {
 }
 
 TEST(Cli, APlacementMayComeFromStandardInput) {
-  const output::TempFolder folder;
+  const TempFolder folder;
   ASSERT_EQ(RunStowplan({"simulate", "--graph", "chain(ops=4)", "--cluster", kCluster, "--placement",
                          "round_robin", "--save-placement", folder / "p.json"})
                 .status,
@@ -247,7 +248,7 @@ TEST(Cli, APlacementMayComeFromStandardInput) {
 }
 
 TEST(Cli, GraphsThatAreWrittenAreSummedUp) {
-  const output::TempFolder folder;
+  const TempFolder folder;
   const auto converted =
       JsonOf(RunStowplan({"graph", "convert", "chain(ops=5)", "--out", folder / "g.json", "--json", "-"}));
   EXPECT_EQ(converted["out"], folder / "g.json");
@@ -262,7 +263,7 @@ TEST(Cli, GraphsThatAreWrittenAreSummedUp) {
 }
 
 TEST(Cli, TablesAreWrittenForScripts) {
-  const output::TempFolder folder;
+  const TempFolder folder;
   std::filesystem::create_directory(folder / "t");
   formats::WriteFile(folder / "t/rows.csv",
                      formats::ReadFile(STOWPLAN_SOURCE_DIR "/results/hierarchical/rows.csv"));
@@ -357,7 +358,7 @@ TEST(Cli, GraphInfoHasItsKeys) {
 }
 
 TEST(Cli, ConvertedGraphsReadBackTheSame) {
-  const output::TempFolder folder;
+  const TempFolder folder;
   ASSERT_EQ(RunStowplan({"graph", "convert", "random_dag(ops=40)", "--out", folder / "g.json.zst"}).status,
             0);
   ASSERT_EQ(RunStowplan({"graph", "convert", folder / "g.json.zst", "--out", folder / "g.json"}).status, 0);
@@ -398,7 +399,7 @@ TEST(Cli, OutOfMemoryIsAResult) {
 }
 
 TEST(Cli, TheFolderOfARunStandsForItsPlacement) {
-  const output::TempFolder folder;
+  const TempFolder folder;
   const std::vector<std::string> what = {"--graph", "diamond(width=6)", "--cluster", kCluster};
   const auto call = [&](std::vector<std::string> words) {
     words.insert(words.end(), what.begin(), what.end());
@@ -411,7 +412,7 @@ TEST(Cli, TheFolderOfARunStandsForItsPlacement) {
 }
 
 TEST(Cli, SavedPlacementsRunTheSame) {
-  const output::TempFolder folder;
+  const TempFolder folder;
   const std::vector<std::string> common = {"simulate", "--graph", "random_dag(ops=60)", "--cluster", kCluster,
                                            "--json",   "-"};
   auto first = common;
@@ -427,7 +428,7 @@ TEST(Cli, SavedPlacementsRunTheSame) {
 
 // Whoever uses a value of a scenario says where it stands.
 TEST(Cli, ValuesOfAScenarioAreRefusedWithTheirPlace) {
-  const output::TempFolder folder;
+  const TempFolder folder;
   const std::string file = folder / "s.yaml";
   const auto refused = [&](const std::string& rest, const std::string& says) {
     std::ofstream(file) << "format: stowplan.scenario\nversion: 1\n" << rest;
@@ -442,7 +443,7 @@ TEST(Cli, ValuesOfAScenarioAreRefusedWithTheirPlace) {
 }
 
 TEST(Cli, AClusterFileIsToldThatItIsToBeACluster) {
-  const output::TempFolder folder;
+  const TempFolder folder;
   formats::WriteFile(folder / "c.yaml",
                      "format: stowplan.clutser\nversion: 1\ndevices: [{name: g, kind: k40}]\n");
   ExpectRefused({"simulate", "--graph", "chain", "--cluster", folder / "c.yaml", "--placement", "single_gpu"},
@@ -450,7 +451,7 @@ TEST(Cli, AClusterFileIsToldThatItIsToBeACluster) {
 }
 
 TEST(Cli, WhatDoesNotFitTogetherIsRefusedWithBothFiles) {
-  const output::TempFolder folder;
+  const TempFolder folder;
   const std::string graph = folder / "g.json";
   std::ofstream(graph)
       << R"({"format": "stowplan.graph", "version": 1, "ops": [{"name": "a", "type": "T", "cost_us": {"cpu": 1}}]})";
@@ -460,7 +461,7 @@ TEST(Cli, WhatDoesNotFitTogetherIsRefusedWithBothFiles) {
 }
 
 TEST(Cli, PricesOfUnknownKindsAreRefused) {
-  const output::TempFolder folder;
+  const TempFolder folder;
   const std::string graph = folder / "g.json";
   std::ofstream(graph)
       << R"({"format": "stowplan.graph", "version": 1, "ops": [{"name": "a", "type": "T", "cost_us": {"k8O": 1}}]})";
@@ -487,7 +488,7 @@ TEST(Cli, BytesByTypeAreWholeNumbers) {
 }
 
 TEST(Cli, NothingIsWrittenForBadInput) {
-  const output::TempFolder folder;
+  const TempFolder folder;
   std::ofstream(folder / "bad.json")
       << R"({"format": "stowplan.graph", "version": 1, "name": "g", "ops": [{"name": "a", "type": )";
   ExpectRefused({"graph", "convert", folder / "bad.json", "--out", folder / "out.json"}, "bad.json");
@@ -504,7 +505,7 @@ TEST(Cli, AFolderThatDoesNotExistIsRefused) {
 }
 
 TEST(Cli, ScenariosAreReadAndOptionsWin) {
-  const output::TempFolder folder;
+  const TempFolder folder;
   std::ofstream(folder / "s.yaml") << "format: stowplan.scenario\nversion: 1\nname: small\nworkload: "
                                       "\"diamond(width=3)\"\ncluster: \"k80(gpus=2)\"\n"
                                       "samples: 12\nseeds: [5, 6]\n";
@@ -545,7 +546,7 @@ TEST(Cli, SpeedDrawsDifferentPlacements) {
 
 TEST(Cli, TheExamplesOfThePageOfFormatsFitEachOther) {
   const std::string page = formats::ReadFile(std::string(STOWPLAN_SOURCE_DIR) + "/docs/formats.md");
-  const output::TempFolder folder;
+  const TempFolder folder;
   for (const auto& [title, file] :
        {std::pair{"\n## Graph\n", "graph.json"}, std::pair{"\n## Cluster\n", "cluster.yaml"},
         std::pair{"\n## Placement\n", "placement.json"}}) {

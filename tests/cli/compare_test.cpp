@@ -170,7 +170,7 @@ TEST(Compare, AgentsOfOneNameAreToldApartByWhatDiffers) {
 }
 
 TEST(Compare, WritesAPageThatFetchesNothing) {
-  const output::TempFolder folder;
+  const TempFolder folder;
   ASSERT_EQ(RunStowplan(Compare({"random", "heft"}, {"--out", folder / "out"})).status, 0);
   const std::string page = formats::ReadFile(folder / "out/comparison.html");
   EXPECT_THAT(page, HasSubstr("<figure data-kind=\"curves\""));
@@ -181,7 +181,7 @@ TEST(Compare, WritesAPageThatFetchesNothing) {
 }
 
 TEST(Compare, ResumeKeepsFinishedSearches) {
-  const output::TempFolder folder;
+  const TempFolder folder;
   ASSERT_EQ(RunStowplan(Compare({"random", "heft"}, {"--seeds", "2", "--out", folder / "out"})).status, 0);
   const auto rows = [&] { return tables::ParseRows(formats::ReadFile(folder / "out/rows.csv"), "rows.csv"); };
   const auto first = rows();
@@ -203,7 +203,7 @@ TEST(Compare, ResumeKeepsFinishedSearches) {
 // Ctrl-C between two searches: those that were finished are there, and the call that goes on ends as if nothing had
 // been.
 TEST(Compare, InterruptedSearchesGoOn) {
-  const output::TempFolder folder;
+  const TempFolder folder;
   const auto call = [&](const char* samples, const char* more) {
     std::vector<std::string> words = {
         "compare",   "--agents",    "heft",      "random", "--graph", "random_dag(ops=60)",
@@ -225,7 +225,7 @@ TEST(Compare, InterruptedSearchesGoOn) {
 }
 
 TEST(Compare, LeavesTheResultsOfOthersAlone) {
-  const output::TempFolder folder;
+  const TempFolder folder;
   ASSERT_EQ(RunStowplan(Compare({"random", "heft"}, {"--out", folder / "out"})).status, 0);
   const std::string page = formats::ReadFile(folder / "out/comparison.html");
   ExpectRefused(Compare({"random", "annealing"}, {"--out", folder / "out"}),
@@ -240,7 +240,7 @@ TEST(Compare, LeavesTheResultsOfOthersAlone) {
 
 // Before the first search, whose results would be lost otherwise.
 TEST(Compare, LooksAtTheOutputFirst) {
-  const output::TempFolder folder;
+  const TempFolder folder;
   formats::WriteFile(folder / "file", "mine");
   ExpectRefused(Compare({"random", "heft"}, {"--out", folder / "run", "--json", folder / "file/x.json"}),
                 "cannot be made one");

@@ -45,7 +45,7 @@ TEST(ExplainCli, WhatIfsAreSortedAndPartsAddUp) {
 
 // The answer is what simulate says of a cluster file with that link.
 TEST(ExplainCli, AnAnswerIsWhatTheChangedClusterGives) {
-  const output::TempFolder folder;
+  const TempFolder folder;
   const auto cluster = [](const char* bandwidth) {
     return std::string(
                "format: stowplan.cluster\nversion: 1\nname: pair\ndevices:\n"
@@ -105,7 +105,7 @@ TEST(ExplainCli, WrongCallsGetOneSentence) {
 }
 
 TEST(ExplainCli, SimulateAndPlaceWriteThePage) {
-  const output::TempFolder folder;
+  const TempFolder folder;
   ASSERT_EQ(RunStowplan({"simulate", "--graph", "diamond(width=6)", "--cluster", "k80(gpus=2)", "--placement",
                          "expert", "--html", folder / "simulated.html"})
                 .status,

@@ -21,25 +21,25 @@ using tests::TempFolder;
 
 const std::string kGraph =
     "llama(layers=4,hidden=256,heads=4,kv_heads=2,feed_forward=512,sequence=64,vocabulary=512)";
-const std::string kCluster = "a100(gpus=2)";
+const std::string kExportCluster = "a100(gpus=2)";
 
 class ExportedRun : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
-    folder_ = new output::TempFolder;
+    folder_ = new TempFolder;
     // Memory that no GPU alone has enough of, so that both take modules.
     const ProgramResult placed =
-        RunStowplan({"place", kGraph, "--cluster", kCluster, "--memory", "gpu=525MiB", "--devices", "gpu",
-                     "--grouper", "module", "--samples", "60", "--out", *folder_ / "run"});
+        RunStowplan({"place", kGraph, "--cluster", kExportCluster, "--memory", "gpu=525MiB", "--devices",
+                     "gpu", "--grouper", "module", "--samples", "60", "--out", *folder_ / "run"});
     ASSERT_EQ(placed.status, 0) << placed.err;
   }
   static void TearDownTestSuite() {
     delete folder_;
     folder_ = nullptr;
   }
-  static output::TempFolder* folder_;
+  static TempFolder* folder_;
 };
-output::TempFolder* ExportedRun::folder_ = nullptr;
+TempFolder* ExportedRun::folder_ = nullptr;
 
 TEST_F(ExportedRun, DeviceMapSimulatesToTheSamePicosecond) {
   const std::string map = *folder_ / "maps/device_map.json";
@@ -47,7 +47,7 @@ TEST_F(ExportedRun, DeviceMapSimulatesToTheSamePicosecond) {
   EXPECT_THAT(formats::ReadFile(map), HasSubstr("\": 1"));
   EXPECT_THAT(formats::ReadFile(map), HasSubstr("\": 0"));
   const auto simulated = [&](const std::string& placement) {
-    return RunStowplan({"simulate", "--graph", kGraph, "--cluster", kCluster, "--memory", "gpu=525MiB",
+    return RunStowplan({"simulate", "--graph", kGraph, "--cluster", kExportCluster, "--memory", "gpu=525MiB",
                         "--placement", placement, "--json", "-", "--ops"})
         .out;
   };
@@ -74,13 +74,13 @@ TEST_F(ExportedRun, EveryExporterPrintsOrRefuses) {
 
 // A graph file by a relative path: found again from elsewhere, and not taken for what it was once it has changed.
 TEST(Export, KnowsTheGraphThatWasPlaced) {
-  const output::TempFolder folder, elsewhere;
-  const auto in = [](const output::TempFolder& where, const std::string& command) {
+  const TempFolder folder, elsewhere;
+  const auto in = [](const TempFolder& where, const std::string& command) {
     return testing::RunShell("cd " + where.path() + " && " + command);
   };
   ASSERT_EQ(in(folder,
                "STOWPLAN graph convert 'chain(ops=3)' --out net.json && STOWPLAN place net.json --cluster '" +
-                   kCluster + "' --devices gpu --samples 5 --out run")
+                   kExportCluster + "' --devices gpu --samples 5 --out run")
                 .status,
             0);
   const std::string take = "STOWPLAN export " + (folder / "run") + " --to dot";
@@ -88,7 +88,7 @@ TEST(Export, KnowsTheGraphThatWasPlaced) {
   EXPECT_EQ(there.status, 0) << there.err;
   EXPECT_EQ(there.out, here.out);
   ASSERT_EQ(in(folder, "STOWPLAN graph convert 'chain(ops=3,us=7)' --out net.json").status, 0);
-  for (const output::TempFolder* where : {&folder, &elsewhere}) {
+  for (const TempFolder* where : {&folder, &elsewhere}) {
     const ProgramResult changed = in(*where, take);
     EXPECT_EQ(changed.status, 2);
     EXPECT_THAT(changed.err, HasSubstr("is not the graph that was placed any more"));
@@ -98,21 +98,21 @@ TEST(Export, KnowsTheGraphThatWasPlaced) {
 }
 
 TEST(Export, RefusesWhatItCannotRead) {
-  const output::TempFolder folder;
+  const TempFolder folder;
   ExpectRefused({"export", "expert", "--to", "dot"},
                 "there is no such folder of a run or placement file; the placement of an agent is exported "
                 "with --graph");
   formats::WriteFile(folder / "placement.json", "{}");
   ExpectRefused({"export", folder / "placement.json", "--to", "dot"}, "give --graph G --cluster C");
-  ExpectRefused({"export", "expert", "--graph", kGraph, "--cluster", kCluster, "--to", "dott"},
+  ExpectRefused({"export", "expert", "--graph", kGraph, "--cluster", kExportCluster, "--to", "dott"},
                 "did you mean dot?");
-  ExpectRefused({"export", "expertt", "--graph", kGraph, "--cluster", kCluster, "--to", "dot"},
+  ExpectRefused({"export", "expertt", "--graph", kGraph, "--cluster", kExportCluster, "--to", "dot"},
                 "did you mean expert?");
   ExpectRefused({"export", folder.path(), "--to", "dot"}, "run.json");
   formats::WriteFile(folder / "run.json", R"({"agent": "expert", "source": {"graph": 3}})");
   ExpectRefused({"export", folder.path(), "--to", "dot"}, "source is not what stowplan place writes there");
   for (const std::string key : {"graph", "cluster", "cost_model"}) {
-    nlohmann::json source = {{"graph", kGraph}, {"cluster", kCluster}};
+    nlohmann::json source = {{"graph", kGraph}, {"cluster", kExportCluster}};
     source[key] = "/dev/zero";
     formats::WriteFile(folder / "run.json", nlohmann::json{{"source", source}}.dump());
     formats::WriteFile(folder / "placement.json", "{}");
@@ -127,14 +127,15 @@ TEST(Export, RefusesWhatItCannotRead) {
   ExpectRefused({"export", folder.path(), "--to", "dot"}, "does not say what the run is of");
   formats::WriteFile(folder / "run.json", R"({"agent": "expert"})");
   ExpectRefused({"export", folder.path(), "--to", "dot"}, "does not say what the run is of");
-  ASSERT_EQ(RunStowplan({"place", kGraph, "--cluster", kCluster, "--memory", "gpu=501MiB", "--devices", "gpu",
-                         "--samples", "2", "--out", folder / "none"})
+  ASSERT_EQ(RunStowplan({"place", kGraph, "--cluster", kExportCluster, "--memory", "gpu=501MiB", "--devices",
+                         "gpu", "--samples", "2", "--out", folder / "none"})
                 .status,
             0);
   ExpectRefused({"export", folder / "none", "--to", "dot"}, "the run found no placement that fits");
   formats::WriteFile(folder / "map.json", R"({"layer9": 0})");
-  ExpectRefused({"simulate", "--graph", kGraph, "--cluster", kCluster, "--placement", folder / "map.json"},
-                "names no module and no weight of the graph");
+  ExpectRefused(
+      {"simulate", "--graph", kGraph, "--cluster", kExportCluster, "--placement", folder / "map.json"},
+      "names no module and no weight of the graph");
 }
 
 }  // namespace

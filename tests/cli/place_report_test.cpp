@@ -44,7 +44,7 @@ TEST(PlaceReport, IsNarrowAndSaysEverything) {
 }
 
 // Every byte of a peak is in one part.
-TEST(problem::MemoryParts, AddUpToThePeak) {
+TEST(MemoryParts, AddUpToThePeak) {
   for (const std::string& graph : {kLlama, std::string("rnnlm(layers=2,hidden=64,steps=4,vocabulary=100)")}) {
     const problem::LoadedProblem loaded(problem::ProblemSource{.graph = graph, .cluster = "a100(gpus=2)"});
     const sim::Placement placement = problem::LoadPlacement("expert", loaded.problem());

@@ -24,13 +24,13 @@ using testing::ProgramResult;
 using testing::RunStowplan;
 using tests::TempFolder;
 
-const std::string kCluster = "k80(gpus=2)";
+const std::string kPlaceCluster = "k80(gpus=2)";
 
 TEST(Place, HasItsKeysAndFiles) {
-  const output::TempFolder folder;
-  const auto json =
-      JsonOf(RunStowplan({"place", "--agent", "random", "--graph", "diamond(width=6)", "--cluster", kCluster,
-                          "--samples", "40", "--seed", "7", "--out", folder / "run", "--json", "-"}));
+  const TempFolder folder;
+  const auto json = JsonOf(
+      RunStowplan({"place", "--agent", "random", "--graph", "diamond(width=6)", "--cluster", kPlaceCluster,
+                   "--samples", "40", "--seed", "7", "--out", folder / "run", "--json", "-"}));
   for (const char* key : {"agent", "scenario", "seed", "samples", "samples_to_best", "samples_to_1pct",
                           "best_runtime_us", "feasible", "lower_bound_us", "wall_seconds"}) {
     EXPECT_TRUE(json.contains(key)) << key;
@@ -44,14 +44,16 @@ TEST(Place, HasItsKeysAndFiles) {
     EXPECT_TRUE(std::filesystem::exists(folder / (std::string("run/") + file))) << file;
   }
   // The placement that was saved is the one that was found.
-  const auto again = JsonOf(RunStowplan({"simulate", "--graph", "diamond(width=6)", "--cluster", kCluster,
-                                         "--placement", folder / "run/placement.json", "--json", "-"}));
+  const auto again =
+      JsonOf(RunStowplan({"simulate", "--graph", "diamond(width=6)", "--cluster", kPlaceCluster,
+                          "--placement", folder / "run/placement.json", "--json", "-"}));
   EXPECT_EQ(again["runtime_us"], json["best_runtime_us"]);
 }
 
 // The placement of the member that is told is the one that was found.
 TEST(Place, SaysWhoOfThePortfolioFoundTheBest) {
-  const std::vector<std::string> call = {"--graph", "diamond(width=6)", "--cluster", kCluster, "--json", "-"};
+  const std::vector<std::string> call = {"--graph",     "diamond(width=6)", "--cluster",
+                                         kPlaceCluster, "--json",           "-"};
   const auto place = [&](const std::string& agent, const std::string& samples) {
     std::vector<std::string> words = {"place", "--agent", agent, "--samples", samples};
     words.insert(words.end(), call.begin(), call.end());
@@ -64,13 +66,14 @@ TEST(Place, SaysWhoOfThePortfolioFoundTheBest) {
   EXPECT_GE(all["samples_to_best"], 1);
   EXPECT_FALSE(place("random", "5").contains("found_by"));
   const std::string told =
-      RunStowplan({"place", "diamond(width=6)", "--cluster", kCluster, "--samples", "200"}).out;
+      RunStowplan({"place", "diamond(width=6)", "--cluster", kPlaceCluster, "--samples", "200"}).out;
   EXPECT_THAT(told, HasSubstr("Found by " + all["found_by"].get<std::string>() + ", one of the portfolio."));
 }
 
 TEST(Place, WhatWouldDoNothingIsRefused) {
   const auto refused = [](const std::vector<std::string>& more, const std::string& says) {
-    std::vector<std::string> words = {"place", "diamond(width=6)", "--cluster", kCluster, "--samples", "4"};
+    std::vector<std::string> words = {"place",       "diamond(width=6)", "--cluster",
+                                      kPlaceCluster, "--samples",        "4"};
     words.insert(words.end(), more.begin(), more.end());
     ExpectRefused(words, says);
   };
@@ -83,10 +86,10 @@ TEST(Place, WhatWouldDoNothingIsRefused) {
 }
 
 TEST(Place, SaysWhenNothingFits) {
-  const output::TempFolder folder;
+  const TempFolder folder;
   const auto json =
       JsonOf(RunStowplan({"place", "--agent", "single_gpu", "--graph", "chain(bytes=1000000)", "--cluster",
-                          kCluster, "--memory", "gpu=301MiB", "--out", folder / "run", "--json", "-"}));
+                          kPlaceCluster, "--memory", "gpu=301MiB", "--out", folder / "run", "--json", "-"}));
   EXPECT_FALSE(json["feasible"]);
   EXPECT_TRUE(json["best_runtime_us"].is_null());
   EXPECT_TRUE(json["samples_to_best"].is_null());
@@ -96,8 +99,8 @@ TEST(Place, SaysWhenNothingFits) {
 
 TEST(Place, SaysWhenItIsProvenThatNothingFits) {
   const std::vector<std::string> call = {
-      "place",     "--agent", "single_gpu", "--graph", "chain(ops=4,bytes=400000000)",
-      "--cluster", kCluster,  "--devices",  "gpu",     "--memory",
+      "place",     "--agent",     "single_gpu", "--graph", "chain(ops=4,bytes=400000000)",
+      "--cluster", kPlaceCluster, "--devices",  "gpu",     "--memory",
       "gpu=301MiB"};
   EXPECT_THAT(RunStowplan(call).out, HasSubstr("proven that the graph does not fit"));
   auto with_json = call;
@@ -109,7 +112,7 @@ TEST(Place, SaysWhenItIsProvenThatNothingFits) {
 
 // What the search for what would fit comes by is no result of the agent; but it is told how to get it.
 TEST(Place, SaysWhoFindsWhatFits) {
-  const output::TempFolder folder;
+  const TempFolder folder;
   const auto told =
       RunStowplan({"place", "random_dag(ops=60)", "--cluster", "k40(gpus=2)", "--devices", "gpu", "--memory",
                    "gpu=318MiB", "--agent", "single_gpu", "--samples", "1", "--out", folder / "run"});
@@ -130,8 +133,8 @@ TEST(Place, SaysWhoFindsWhatFits) {
 
 // What is proven not to exist is not sought for as long as anything else: on a large graph that would be most of a minute.
 TEST(Place, SeeksWhatWouldFitNoLongerThanTheGraphAllows) {
-  const auto json = JsonOf(RunStowplan({"place", "random_dag(ops=4000)", "--cluster", kCluster, "--devices",
-                                        "gpu", "--memory", "gpu=301MiB", "--json", "-"}));
+  const auto json = JsonOf(RunStowplan({"place", "random_dag(ops=4000)", "--cluster", kPlaceCluster,
+                                        "--devices", "gpu", "--memory", "gpu=301MiB", "--json", "-"}));
   EXPECT_TRUE(json["proven_infeasible"]);
   EXPECT_EQ(json["samples"], 250);
   EXPECT_EQ(json["budget"], 1000);
@@ -143,9 +146,9 @@ TEST(Place, SeeksWhatWouldFitNoLongerThanTheGraphAllows) {
 // machine's affair, so it is given more time until it has a sample.
 TEST(Place, InterruptedPlaceKeepsItsBestSoFar) {
   for (int milliseconds = 50; milliseconds < 60'000; milliseconds *= 2) {
-    const output::TempFolder folder;
+    const TempFolder folder;
     testing::RunningProgram running({"place", "--agent", "random", "--graph", "diamond(width=6)", "--cluster",
-                                     kCluster, "--samples", "1000000000000", "--out", folder / "run"},
+                                     kPlaceCluster, "--samples", "1000000000000", "--out", folder / "run"},
                                     folder.path());
     for (int waited = 0; waited < 60'000 && !std::filesystem::exists(folder / "run"); ++waited)
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -166,10 +169,11 @@ TEST(Place, InterruptedPlaceKeepsItsBestSoFar) {
 // A kill leaves what was told to the agent; the same call with --resume ends as if nothing had been.
 TEST(Place, KilledSearchesGoOn) {
   for (const char* agent : {"local_search", "annealing", "genetic", "cross_entropy", "random"}) {
-    const output::TempFolder folder;
+    const TempFolder folder;
     const auto call = [&](const std::string& out, const std::vector<std::string>& more) {
-      std::vector<std::string> words = {"place", "--agent",    agent,       "--graph", "random_dag(ops=80)",
-                                        "--out", folder / out, "--cluster", kCluster,  "--log-samples"};
+      std::vector<std::string> words = {
+          "place", "--agent",    agent,       "--graph",     "random_dag(ops=80)",
+          "--out", folder / out, "--cluster", kPlaceCluster, "--log-samples"};
       words.insert(words.end(), more.begin(), more.end());
       return words;
     };
@@ -208,11 +212,11 @@ TEST(Place, KilledSearchesGoOn) {
 
 // With fewer samples than there are the search would end earlier, and write what it had by then over what was found later.
 TEST(Place, FewerSamplesThanThereAreAreNotGoneOnWith) {
-  const output::TempFolder folder;
+  const TempFolder folder;
   const auto call = [&](const std::string& samples, const std::vector<std::string>& more) {
     std::vector<std::string> words = {
-        "place",     "--agent", "local_search", "--graph", "random_dag(ops=40)", "--out", folder / "run",
-        "--cluster", kCluster,  "--samples",    samples};
+        "place",     "--agent",     "local_search", "--graph", "random_dag(ops=40)", "--out", folder / "run",
+        "--cluster", kPlaceCluster, "--samples",    samples};
     words.insert(words.end(), more.begin(), more.end());
     return words;
   };
@@ -242,10 +246,11 @@ TEST(Place, FewerSamplesThanThereAreAreNotGoneOnWith) {
 }
 
 TEST(Place, ResultsOfSomethingElseAreNotReplaced) {
-  const output::TempFolder folder;
+  const TempFolder folder;
   const auto call = [&](const char* agent, const std::vector<std::string>& more) {
-    std::vector<std::string> words = {"place",  "--agent",   agent, "--graph", "chain",       "--cluster",
-                                      kCluster, "--samples", "9",   "--out",   folder / "run"};
+    std::vector<std::string> words = {"place", "--agent",   agent,         "--graph",
+                                      "chain", "--cluster", kPlaceCluster, "--samples",
+                                      "9",     "--out",     folder / "run"};
     words.insert(words.end(), more.begin(), more.end());
     return words;
   };
@@ -285,7 +290,7 @@ TEST(Place, DoesNotDependOnThreads) {
   for (const char* threads : {"1", "3"}) {
     auto json =
         JsonOf(RunStowplan({"place", "--agent", "random", "--graph", "random_dag(ops=80)", "--cluster",
-                            kCluster, "--samples", "100", "--threads", threads, "--json", "-"}));
+                            kPlaceCluster, "--samples", "100", "--threads", threads, "--json", "-"}));
     for (const char* key : {"wall_seconds", "simulator_seconds", "date", "command"}) json.erase(key);
     results.push_back(json);
   }

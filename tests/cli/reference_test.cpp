@@ -9,6 +9,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "cli/command.h"
 #include "cli/commands/completions.h"
 #include "cli/program.h"
 #include "sim/base/error.h"
@@ -70,7 +71,7 @@ TEST(Reference, HelpShowsExamplesAndStatuses) {
 }
 
 TEST(Reference, ManualPagesSayWhatTheReferenceSays) {
-  const output::TempFolder folder;
+  const TempFolder folder;
   ASSERT_EQ(RunStowplan({"man", "--out", folder.path()}).status, 0);
   std::vector<std::string> pages = {"stowplan.1"};
   for (const CommandRow& row : Commands()) pages.push_back(std::string("stowplan-") + row.name + ".1");

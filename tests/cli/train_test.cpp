@@ -41,7 +41,7 @@ std::vector<std::string> Train(const std::string& out, const std::vector<std::st
 using TrainWithLearners = testing::NeedsLearners;
 
 TEST_F(TrainWithLearners, SharesTheBudgetAndWritesAPolicy) {
-  const output::TempFolder folder;
+  const TempFolder folder;
   const auto json = JsonOf(RunStowplan(Train(folder / "p.ckpt", {"--samples", "101"})));
   EXPECT_EQ(json["samples"], 101);
   EXPECT_EQ(json["graphs"][0]["samples"], 51);
@@ -55,7 +55,7 @@ TEST_F(TrainWithLearners, SharesTheBudgetAndWritesAPolicy) {
 }
 
 TEST_F(TrainWithLearners, StoppedAndResumedIsTheSamePolicy) {
-  const output::TempFolder folder;
+  const TempFolder folder;
   const std::vector<std::string> budget = {"--samples", "2000"};
   JsonOf(RunStowplan(Train(folder / "whole", budget)));
   // How far it came by then is the machine's affair, so it is given more time until it can be asked to stop.
@@ -72,7 +72,7 @@ TEST_F(TrainWithLearners, StoppedAndResumedIsTheSamePolicy) {
 }
 
 TEST_F(TrainWithLearners, RefusesAgentsThatLearnNothing) {
-  const output::TempFolder folder;
+  const TempFolder folder;
   ExpectRefused({"train", "--agent", "heft", "--graph", "chain", "--cluster", "k80(gpus=2)", "--samples", "9",
                  "--out", folder / "p"},
                 "--agent heft: learns nothing");
@@ -80,7 +80,7 @@ TEST_F(TrainWithLearners, RefusesAgentsThatLearnNothing) {
 
 // Before anything is trained, and nothing is made for what is refused.
 TEST_F(TrainWithLearners, LooksAtTheOutputFirst) {
-  const output::TempFolder folder;
+  const TempFolder folder;
   formats::WriteFile(folder / "file", "mine");
   ExpectRefused(Train(folder / "file/p", {"--samples", "10"}), "cannot be made one");
   ExpectRefused(Train(folder / "absent/p", {"--samples", "1"}), "at least one for each");
@@ -89,7 +89,7 @@ TEST_F(TrainWithLearners, LooksAtTheOutputFirst) {
 
 // One call for the first time and for every later one, as of `stowplan place` and `stowplan table`.
 TEST_F(TrainWithLearners, ResumesWhatWasNotBegunAndLeavesWhatIsComplete) {
-  const output::TempFolder folder;
+  const TempFolder folder;
   const auto call = Train(folder / "p", {"--samples", "20", "--resume"});
   EXPECT_EQ(JsonOf(RunStowplan(call))["samples"], 20);
   const std::string policy = formats::ReadFile(folder / "p");
@@ -100,7 +100,7 @@ TEST_F(TrainWithLearners, ResumesWhatWasNotBegunAndLeavesWhatIsComplete) {
 }
 
 TEST(Train, RefusesWrongCalls) {
-  const output::TempFolder folder;
+  const TempFolder folder;
   const auto refused = [&](const std::vector<std::string>& more, const std::string& says) {
     ExpectRefused(Train(folder / "p", more), says);
   };

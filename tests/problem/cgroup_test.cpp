@@ -23,7 +23,7 @@ class Root {
   CgroupLimits limits() const { return ReadCgroupLimits(folder_.path()); }
 
  private:
-  output::TempFolder folder_;
+  TempFolder folder_;
 };
 
 // The group of a container, which it sees as the root of the mount.

@@ -162,7 +162,7 @@ TEST(ThisMachine, KeepsToItsControlGroupAndItsThreads) {
 }
 
 TEST(ThisMachine, LooksBelowARoot) {
-  const output::TempFolder root;
+  const TempFolder root;
   for (const char* folder : {"/proc/self", "/sys/fs/cgroup"})
     std::filesystem::create_directories(root.path() + folder);
   formats::WriteFile(root.path() + "/proc/cpuinfo", kCpu);
@@ -184,7 +184,7 @@ TEST(ThisMachine, RefusesWhatItCannotRead) {
 
 // As a user calls it, with an nvidia-smi that is a script.
 TEST(ThisMachine, IsWhatClusterHereMeans) {
-  const output::TempFolder folder;
+  const TempFolder folder;
   formats::WriteFile(folder / "nvidia-smi",
                      "#!/bin/sh\ncase \"$1\" in\n--query-gpu=*) echo '0, NVIDIA A10, 23028, 4, 16, GPU-1'; "
                      "echo '1, NVIDIA A10, 23028, 4, 16, GPU-2' ;;\nesac\n");

@@ -6,7 +6,7 @@
 
 #include "problem/explain/study.h"
 
-namespace stowplan::problem::testing {
+namespace stowplan::testing {
 
 // a (10 us) on gpu0 sends 1 MB over 10 GB/s and 5 us to b (10 us) on gpu1: 125 us. `memory`: of gpu1.
 class TwoOps {
@@ -37,9 +37,9 @@ class TwoOps {
     simulator_ = sim::MakeSimulator(*problem_);
     outcome_ = &simulator_->Run(placement_, {.record = sim::RunOptions::Record::kTimeline, .cutoff = {}});
   }
-  Study Explain() const {
-    return MakeStudy(*problem_, placement_, *outcome_, agents::ComputeLowerBound(*problem_),
-                     AllWhatIfs(cluster_));
+  problem::Study Explain() const {
+    return problem::MakeStudy(*problem_, placement_, *outcome_, agents::ComputeLowerBound(*problem_),
+                              problem::AllWhatIfs(cluster_));
   }
 
  private:
@@ -51,4 +51,4 @@ class TwoOps {
   const sim::Outcome* outcome_ = nullptr;
 };
 
-}  // namespace stowplan::problem::testing
+}  // namespace stowplan::testing

@@ -36,7 +36,7 @@ TableDefinition CutByCosts() {
 TEST(Calibration, SimulatesTheCellsAsTheTableRunsThem) {
   const TableDefinition table = CutByCosts();
   const Calibration calibration = CalibrateTable(table, {.threads = 1});
-  const output::TempFolder folder;
+  const TempFolder folder;
   cost_models::WriteParameters(folder / "testbed.json", calibration.parameters);
   const auto records = RunCells(table, Testbed(folder / "testbed.json"), PlanCells(table, {}), {});
   ASSERT_EQ(records.size(), 1u);

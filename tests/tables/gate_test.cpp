@@ -1,4 +1,6 @@
 // The learning gate on its cheapest cases: who can learn passes, who cannot fails.
+#include "tables/report/gate.h"
+
 #include <algorithm>
 #include <atomic>
 #include <cmath>

@@ -23,7 +23,7 @@ using testing::kRest;
 using tests::TempFolder;
 
 TEST(OwnTable, AUsersTableRunsAndIsRenderedAsOurs) {
-  const output::TempFolder folder;
+  const TempFolder folder;
   const auto call = [&](std::vector<std::string> more) {
     std::vector<std::string> words = {"table",     kExample, "--seeds", "1",
                                       "--samples", "3",      "--out",   folder / "out"};
@@ -52,7 +52,7 @@ TEST(OwnTable, AUsersTableRunsAndIsRenderedAsOurs) {
 }
 
 TEST(OwnTable, RowsOfAnotherMachineAreNotRenderedAsTodays) {
-  const output::TempFolder folder;
+  const TempFolder folder;
   const std::string text = std::string(kHead) + "samples: 4\nseeds: 1\n" + kRest;
   const auto call = [&](const std::string& table, const std::vector<std::string>& more) {
     formats::WriteFile(folder / "mine.yaml", table);
@@ -77,7 +77,7 @@ TEST(OwnTable, RowsOfAnotherMachineAreNotRenderedAsTodays) {
 }
 
 TEST(OwnTable, ARowThatCannotBeMadeIsToldBeforeTheFirstCell) {
-  const output::TempFolder folder;
+  const TempFolder folder;
   formats::WriteFile(folder / "mine.yaml",
                      std::string(kHead) +
                          "samples: 4\nseeds: 1\n"
@@ -90,7 +90,7 @@ TEST(OwnTable, ARowThatCannotBeMadeIsToldBeforeTheFirstCell) {
 }
 
 TEST(OwnTable, OptionsThatDoNothingAreRefused) {
-  const output::TempFolder folder;
+  const TempFolder folder;
   formats::WriteFile(folder / "mine.yaml", std::string(kHead) + kRest);
   for (const auto& [options, said] : std::vector<std::pair<std::vector<std::string>, const char*>>{
            {{"--render", "--samples", "7"},
@@ -106,7 +106,7 @@ TEST(OwnTable, OptionsThatDoNothingAreRefused) {
 }
 
 TEST(OwnTable, APageOpensWithWhatOverNamesUnlessAPartWasAskedFor) {
-  const output::TempFolder folder;
+  const TempFolder folder;
   formats::WriteFile(folder / "mine.yaml", std::string(kHead) + "samples: 4\nover: [random]\n" + kRest);
   const auto run = [&](const std::vector<std::string>& more) {
     std::vector<std::string> arguments = {"table",   folder / "mine.yaml", "--out",  folder / "out",
@@ -121,7 +121,7 @@ TEST(OwnTable, APageOpensWithWhatOverNamesUnlessAPartWasAskedFor) {
 }
 
 TEST(OwnTable, AUsersMistakesEndWithStatusTwoBeforeAnythingRuns) {
-  const output::TempFolder folder;
+  const TempFolder folder;
   const auto refused = [&](const std::string& text, const std::string& says) {
     formats::WriteFile(folder / "mine.yaml", text);
     testing::ExpectRefused({"table", folder / "mine.yaml", "--store", folder / "store.db"}, says);
@@ -171,7 +171,7 @@ TEST(OwnTable, AUsersMistakesEndWithStatusTwoBeforeAnythingRuns) {
 }
 
 TEST(OwnTable, WhatIsNearlyRightIsToldWhatWouldBe) {
-  const output::TempFolder folder;
+  const TempFolder folder;
   const std::string text = std::string(kHead) + kRest;
   formats::WriteFile(folder / "mine.yaml", text);
   formats::WriteFile(folder / "mine.txt", text);
@@ -189,7 +189,7 @@ TEST(OwnTable, WhatIsNearlyRightIsToldWhatWouldBe) {
 
 // Nothing is run whose results could not be written.
 TEST(OwnTable, OutputsAreLookedAtBeforeTheFirstCell) {
-  const output::TempFolder folder;
+  const TempFolder folder;
   formats::WriteFile(folder / "mine.yaml", std::string(kHead) + kRest);
   formats::WriteFile(folder / "file", "mine");
   const auto refused = [&](const std::string& option, const std::string& path) {
@@ -205,7 +205,7 @@ TEST(OwnTable, OutputsAreLookedAtBeforeTheFirstCell) {
 
 // Graphs of others are no part of this tree: without them their cells say so, with them they run.
 TEST(OwnTable, GraphsOfADataFolderAreReadWhereItIs) {
-  const output::TempFolder folder;
+  const TempFolder folder;
   formats::WriteFile(
       folder / "mine.yaml",
       std::string(kHead) + "columns: [single_gpu]\nrows: [{key: a, workload: $STOWPLAN_DATA/a/tiny.json}]\n");
@@ -227,7 +227,7 @@ TEST(OwnTable, GraphsOfADataFolderAreReadWhereItIs) {
 
 // With as many samples as the first block it would be left out, were it not asked for.
 TEST(OwnTable, ABlockThatWasRunByItsNameIsExported) {
-  const output::TempFolder folder;
+  const TempFolder folder;
   formats::WriteFile(folder / "mine.yaml",
                      std::string(kHead) +
                          "columns: [random]\nrows: [{workload: chain(ops=4), paper_samples: 9}]\n"

@@ -129,7 +129,7 @@ class ZeroShot : public testing::NeedsLearners {
     EXPECT_TRUE(RunCells(table, Testbed(""), OneSeed(table), options).empty());
   }
 
-  const output::TempFolder folder_;
+  const TempFolder folder_;
 };
 
 TEST_F(ZeroShot, OnePassOfAPolicyThatIsTrainedOnceForEachSeed) {
@@ -184,7 +184,7 @@ TEST_F(ZeroShot, StoppedTrainedCellsGoOnToTheSame) {
   const TableDefinition table = LearningTable(true);
   const auto whole = RunCells(table, Testbed(""), OneSeed(table), Options());
   ASSERT_EQ(whole.size(), 2u);
-  const output::TempFolder folder;
+  const TempFolder folder;
   RunOptions options = Options();
   options.checkpoints = folder.path();
   StopInACell(table, options);
@@ -238,7 +238,7 @@ TEST_F(ZeroShot, StoppedTrainingGoesOnToTheSameCells) {
     return values;
   };
   const auto whole = runtimes(RunCells(table, Testbed(""), plans, Options()));
-  const output::TempFolder folder;
+  const TempFolder folder;
   std::atomic<bool> stop = false;
   RunOptions options = Options();
   options.checkpoints = folder.path();
@@ -257,7 +257,7 @@ TEST_F(ZeroShot, CellsThatAreDoneNeedNoPolicy) {
   const auto plans = PlanCells(table, Wanted());
   RunOptions options = Options();
   options.done = RunCells(table, Testbed(""), plans, options);
-  const output::TempFolder empty;
+  const TempFolder empty;
   options.checkpoints = empty.path();
   options.resume = true;
   int skipped = 0;

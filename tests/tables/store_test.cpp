@@ -212,7 +212,7 @@ void ExecuteIn(const std::string& path, const std::string& sql) {
   sqlite3_close(database);
 }
 
-std::string BytesOf(const std::string& path) {
+std::string BytesOfFile(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};
 }
@@ -248,9 +248,9 @@ TEST_F(StoreTest, RefusesASchemaThatIsNotOurs) {
 TEST_F(StoreTest, ADatabaseOfAnotherProgramStaysAsItIs) {
   const std::string file = folder_ / "notes.db";
   ExecuteIn(file, "CREATE TABLE notes (text)");
-  const std::string bytes = BytesOf(file);
+  const std::string bytes = BytesOfFile(file);
   EXPECT_THROW(TableStore{file}, InputError);
-  EXPECT_EQ(BytesOf(file), bytes);
+  EXPECT_EQ(BytesOfFile(file), bytes);
 }
 
 // ---- damaged stores -------------------------------------------------------------------------------------------
@@ -283,7 +283,7 @@ int Sound(const std::vector<CellRecord>& found) {
 
 TEST_F(StoreTest, ADamagedStoreSaysHowToGoOn) {
   WriteStore(path());
-  const std::string whole = BytesOf(path());
+  const std::string whole = BytesOfFile(path());
   std::string number = whole;
   const std::string runtime = std::to_string(static_cast<int>(*ManyRecords()[5].runtime_us));
   number[number.find(runtime)] ^= 0x0f;
@@ -302,7 +302,7 @@ TEST_F(StoreTest, ADamagedStoreSaysHowToGoOn) {
       EXPECT_NE(message.find("`stowplan table --salvage`"), std::string::npos) << message;
     }
     const SalvagedStore salvaged = SalvageStore(path());
-    EXPECT_EQ(BytesOf(salvaged.damaged), bytes) << "the damaged file is not kept as it was";
+    EXPECT_EQ(BytesOfFile(salvaged.damaged), bytes) << "the damaged file is not kept as it was";
     const auto records = TableStore(path()).All("tiny");
     EXPECT_EQ(salvaged.kept, static_cast<std::int64_t>(records.size()));
     EXPECT_GE(salvaged.kept, kCells - 1);
@@ -314,7 +314,7 @@ TEST_F(StoreTest, ADamagedStoreSaysHowToGoOn) {
 // One bit anywhere: at most the cells of a page or two are lost, and none is kept with another key.
 TEST_F(StoreTest, SalvageKeepsWhatABitDidNotTouch) {
   WriteStore(path());
-  const std::string whole = BytesOf(path());
+  const std::string whole = BytesOfFile(path());
   std::uint64_t state = 20261123;
   std::int64_t kept = 0, sound = 0;
   constexpr int kFlips = 60;
@@ -335,7 +335,7 @@ TEST_F(StoreTest, SalvageKeepsWhatABitDidNotTouch) {
 
 TEST_F(StoreTest, RefusesAHeaderThatForbidsToWrite) {
   WriteStore(path());
-  std::string bytes = BytesOf(path());
+  std::string bytes = BytesOfFile(path());
   bytes[18] = 3;  // the least version of SQLite's format that may
   WriteBytes(path(), bytes);
   EXPECT_THROW(TableStore(path()).Put("tiny", TinyRecords().front()), InputError);
@@ -347,7 +347,7 @@ TEST_F(StoreTest, RefusesAHeaderThatForbidsToWrite) {
 // Signals that interrupt calls of the system, as a fuzzer's timer does.
 TEST_F(StoreTest, SalvageGoesOnAfterSignals) {
   WriteStore(path());
-  const std::string whole = BytesOf(path()) + std::string(1 << 22, '\0');
+  const std::string whole = BytesOfFile(path()) + std::string(1 << 22, '\0');
   struct sigaction action {
   }, before{};
   action.sa_handler = [](int) {};  // without SA_RESTART
@@ -365,7 +365,7 @@ TEST_F(StoreTest, SalvageGoesOnAfterSignals) {
 
 TEST_F(StoreTest, SalvageOfAPageLostOrATailCutOffKeepsTheRest) {
   WriteStore(path());
-  const std::string whole = BytesOf(path());
+  const std::string whole = BytesOfFile(path());
   std::string page = whole;
   page.replace(whole.size() / 2 / 4096 * 4096, 4096, 4096, '\0');
   for (const std::string& bytes : {page, whole.substr(0, whole.size() * 3 / 4)}) {
@@ -382,12 +382,12 @@ TEST_F(StoreTest, SalvageRefusesWhatIsNoneOrOfAnotherVersion) {
   const std::string notes = folder_ / "notes.txt";
   WriteBytes(notes, "no store at all\n");
   EXPECT_THROW(SalvageStore(notes), InputError);
-  EXPECT_EQ(BytesOf(notes), "no store at all\n");
+  EXPECT_EQ(BytesOfFile(notes), "no store at all\n");
   const std::string file = folder_ / "old.db";
   ExecuteIn(file, "CREATE TABLE cells (table_name TEXT, cell TEXT)");
-  const std::string bytes = BytesOf(file);
+  const std::string bytes = BytesOfFile(file);
   EXPECT_THROW(SalvageStore(file), InputError);
-  EXPECT_EQ(BytesOf(file), bytes);
+  EXPECT_EQ(BytesOfFile(file), bytes);
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_.path()), {}), 2)
       << "something was left";
 }
@@ -395,7 +395,7 @@ TEST_F(StoreTest, SalvageRefusesWhatIsNoneOrOfAnotherVersion) {
 // An index whose root names the first of its pages as the last one, too, has no end if more of them do.
 TEST_F(StoreTest, AnIndexThatGoesInCirclesIsRefused) {
   WriteStore(path());
-  std::string bytes = BytesOf(path());
+  std::string bytes = BytesOfFile(path());
   constexpr std::size_t kPage = 4096, kHeader = 12, kLastChild = 8;
   constexpr char kInnerIndexPage = 2;
   std::size_t page = kPage;
@@ -426,8 +426,8 @@ TEST_F(StoreTest, AKilledSalvageIsEndedByTheNextCall) {
     WriteBytes(moved < 2 ? file : file + ".damaged", "damaged");
     WriteBytes(moved < 1 ? file + "-wal" : file + ".damaged-wal", "journal");
     EXPECT_EQ(Sound(TableStore(file).All("tiny")), kCells) << moved;
-    EXPECT_EQ(BytesOf(file + ".damaged"), "damaged");
-    EXPECT_EQ(BytesOf(file + ".damaged-wal"), "journal");
+    EXPECT_EQ(BytesOfFile(file + ".damaged"), "damaged");
+    EXPECT_EQ(BytesOfFile(file + ".damaged-wal"), "journal");
     EXPECT_FALSE(std::filesystem::exists(file + ".salvaged"));
   }
 }
@@ -438,10 +438,10 @@ TEST_F(StoreTest, SalvageReadsTheJournalOfAKilledProgram) {
   {
     TableStore store(path());
     for (const CellRecord& record : ManyRecords()) store.Put("tiny", record);
-    WriteBytes(file, BytesOf(path()));
-    WriteBytes(file + "-wal", BytesOf(path() + "-wal"));
+    WriteBytes(file, BytesOfFile(path()));
+    WriteBytes(file + "-wal", BytesOfFile(path() + "-wal"));
   }
-  ASSERT_FALSE(BytesOf(file + "-wal").empty());
+  ASSERT_FALSE(BytesOfFile(file + "-wal").empty());
   EXPECT_EQ(SalvageStore(file).kept, kCells);
   EXPECT_EQ(Sound(TableStore(file).All("tiny")), kCells);
 }

@@ -415,7 +415,7 @@ TEST(TableFile, ClaimsOfAPaperAndOursAreCountedApart) {
 
 // What the papers have opens their tables' pages; one's own table shows all that one asked for.
 TEST(TableFile, EveryColumnOfOnesOwnTableIsOnItsPage) {
-  const output::TempFolder folder;
+  const TempFolder folder;
   formats::WriteFile(folder / "mine.yaml",
                      std::string(kHead) +
                          "columns: [single_gpu, random]\n"

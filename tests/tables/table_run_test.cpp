@@ -332,7 +332,7 @@ TEST(Runner, WorkloadsThatAreNotBuiltAreSaidSo) {
 
 // kill -9 at some moments of a real table: no finished cell is lost, --resume ends with the same rows.
 TEST(TableProgram, KilledAndResumedEqualsUninterrupted) {
-  const output::TempFolder folder;
+  const TempFolder folder;
   const std::string cells = "inception_v3/cpu_only,inception_v3/single_gpu,inception_v3/random_block";
   const auto call = [&](const std::string& out, bool resume) {
     std::vector<std::string> arguments = {"table",     "hierarchical",
@@ -415,7 +415,7 @@ class AdoptTest : public ::testing::Test {
     return columns;
   }
 
-  output::TempFolder folder_;
+  TempFolder folder_;
 };
 
 TEST_F(AdoptTest, GoesOnWithTheRowsAndRunsTheOthers) {
@@ -535,7 +535,7 @@ TEST(Freshness, CommittedTablesAreRenderedFromTheirRows) {
     const std::string committed = results + "/" + table.name;
     if (table.name == std::string(kAccuracyTable) || !std::filesystem::exists(committed + "/table.md"))
       continue;
-    const output::TempFolder folder;
+    const TempFolder folder;
     if (std::filesystem::exists(committed + "/rows.csv"))
       std::filesystem::copy(committed + "/rows.csv", folder / "rows.csv");
     const auto result =

@@ -8,29 +8,32 @@
 #include "tables/results.h"
 #include "tables/table.h"
 
-namespace stowplan::tables::testing {
+namespace stowplan::testing {
 
-inline TableDefinition TinyTable() {
-  TableDefinition table;
+inline tables::TableDefinition TinyTable() {
+  tables::TableDefinition table;
   table.name = "tiny";
   table.title = "A table for tests";
   table.quick = {10, 1, {}};
   table.standard = {50, 3, {}};
   table.paper = {70, 1, "stage"};
   table.assumptions = {"Everything is assumed."};
-  TableBlock block;
+  tables::TableBlock block;
   block.key = "native";
   block.title = "Native";
   block.note = "Two chains.";
   block.rules = "native";
   block.columns = {
-      {"cpu_only", "CPU only", "cpu_only", CellKind::kPredicted, true, false, false, "", "colocation"},
-      {"single_gpu", "GPU only", "single_gpu", CellKind::kPredicted, true, false, false, "", "colocation"},
-      {"random", "random", "random", CellKind::kSearched, false, true, false, "", "colocation"},
-      {"learner", "learner", "random(unit=block)", CellKind::kSearched, true, true, true, "", "colocation"},
+      {"cpu_only", "CPU only", "cpu_only", tables::CellKind::kPredicted, true, false, false, "",
+       "colocation"},
+      {"single_gpu", "GPU only", "single_gpu", tables::CellKind::kPredicted, true, false, false, "",
+       "colocation"},
+      {"random", "random", "random", tables::CellKind::kSearched, false, true, false, "", "colocation"},
+      {"learner", "learner", "random(unit=block)", tables::CellKind::kSearched, true, true, true, "",
+       "colocation"},
   };
   for (const char* key : {"rnnlm", "nmt_2"}) {
-    TableLine line;
+    tables::TableLine line;
     line.key = key;
     line.title = key;
     line.workload = "diamond(width=3)";
@@ -41,8 +44,8 @@ inline TableDefinition TinyTable() {
     line.fitted = {"cpu_only"};
     block.lines.push_back(line);
   }
-  const PublishedCell oom{true, std::nullopt};
-  const auto seconds = [](double value) { return PublishedCell{false, value}; };
+  const tables::PublishedCell oom{true, std::nullopt};
+  const auto seconds = [](double value) { return tables::PublishedCell{false, value}; };
   block.lines[0].published = {{"cpu_only", seconds(6.89)},
                               {"single_gpu", seconds(1.57)},
                               {"learner", seconds(1.57)},
@@ -57,9 +60,9 @@ inline TableDefinition TinyTable() {
   return table;
 }
 
-inline CellRecord MakeRecord(const char* row, const char* column, const char* kind, int seed,
-                             std::optional<double> seconds) {
-  CellRecord record;
+inline tables::CellRecord MakeRecord(const char* row, const char* column, const char* kind, int seed,
+                                     std::optional<double> seconds) {
+  tables::CellRecord record;
   record.block = "native";
   record.row = row;
   record.column = column;
@@ -89,7 +92,7 @@ inline CellRecord MakeRecord(const char* row, const char* column, const char* ki
 }
 
 // Published: rnnlm 6.89 and 1.57, nmt_2 6.46 and OOM.
-inline std::vector<CellRecord> TinyRecords() {
+inline std::vector<tables::CellRecord> TinyRecords() {
   return {
       MakeRecord("rnnlm", "cpu_only", "fitted", 1, 6.2),
       MakeRecord("rnnlm", "single_gpu", "predicted", 1, 1.6),
@@ -103,4 +106,4 @@ inline std::vector<CellRecord> TinyRecords() {
   };
 }
 
-}  // namespace stowplan::tables::testing
+}  // namespace stowplan::testing

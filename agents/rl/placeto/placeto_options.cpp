@@ -11,8 +11,8 @@ namespace stowplan::agents::rl {
 namespace {
 
 using Start = PlacetoOptions::Start;
-using Reward = PlacetoOptions::Reward;
-using Baseline = PlacetoOptions::Baseline;
+using PlacetoReward = PlacetoOptions::Reward;
+using PlacetoBaseline = PlacetoOptions::Baseline;
 using Scale = PlacetoOptions::Scale;
 
 // A search from the best placement on.
@@ -25,8 +25,8 @@ PlacetoOptions Tuned() {
   options.reach = 1;
   options.offers = true;
   options.learning_rate = {3e-3, 3e-4, 1};
-  options.reward = Reward::kBestLater;
-  options.baseline = Baseline::kMoves;
+  options.reward = PlacetoReward::kBestLater;
+  options.baseline = PlacetoBaseline::kMoves;
   options.greedy = 0;
   options.start = Start::kBest;
   return options;
@@ -39,8 +39,8 @@ PlacetoOptions Transfer() {
   options.moves = {};
   options.reach = 0;
   options.entropy.first = 0.01;
-  options.reward = Reward::kDecrease;
-  options.baseline = Baseline::kStep;
+  options.reward = PlacetoReward::kDecrease;
+  options.baseline = PlacetoBaseline::kStep;
   options.start = Start::kOwn;
   return options;
 }
@@ -68,7 +68,7 @@ PlacetoOptions Published() {
 
 PlacetoOptions Program() {
   PlacetoOptions options = Published();
-  options.reward = Reward::kBestLater;
+  options.reward = PlacetoReward::kBestLater;
   options.entropy = {1, 1, 1};
   options.limit_gb = 8;
   options.cap_s = 10;
@@ -133,10 +133,12 @@ PlacetoOptions ReadPlacetoOptions(const Spec& spec) {
   options.entropy_floor = read.Double("entropy_floor", options.entropy_floor, 0, 1);
   options.clip = read.Double("clip", options.clip, 1e-9, 1e9);
   Choose(read, "reward",
-         Names<Reward>{
-             {"decrease", Reward::kDecrease}, {"best_later", Reward::kBestLater}, {"final", Reward::kFinal}},
+         Names<PlacetoReward>{{"decrease", PlacetoReward::kDecrease},
+                              {"best_later", PlacetoReward::kBestLater},
+                              {"final", PlacetoReward::kFinal}},
          options.reward);
-  Choose(read, "baseline", Names<Baseline>{{"step", Baseline::kStep}, {"moves", Baseline::kMoves}},
+  Choose(read, "baseline",
+         Names<PlacetoBaseline>{{"step", PlacetoBaseline::kStep}, {"moves", PlacetoBaseline::kMoves}},
          options.baseline);
   options.window = static_cast<int>(read.Int("window", options.window, 1, 1'000'000));
   options.greedy = static_cast<int>(read.Int("greedy", options.greedy, 0, 1'000'000));

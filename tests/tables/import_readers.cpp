@@ -12,7 +12,7 @@
 #include "sim/formats/formats.h"
 #include "tests/tables/readers.h"
 
-namespace stowplan::bench {
+namespace stowplan::tables {
 namespace {
 
 std::string SampleOf(const char* file) {
@@ -128,4 +128,4 @@ std::span<const FileReader> ImportReaders() {
   return kReaders;
 }
 
-}  // namespace stowplan::bench
+}  // namespace stowplan::tables

@@ -1,11 +1,49 @@
-#include "cli/validate/statistics.h"
+#include "sim/base/statistics.h"
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 
 #include "sim/base/error.h"
 
-namespace stowplan::cli {
+namespace stowplan {
+
+double Median(std::vector<double> values) {
+  STOWPLAN_CHECK(!values.empty());
+  std::sort(values.begin(), values.end());
+  const std::size_t middle = values.size() / 2;
+  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
+}
+
+double MedianByRank(std::vector<double> values) {
+  STOWPLAN_CHECK(!values.empty());
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+double Quantile(std::vector<double> values, double q) {
+  STOWPLAN_CHECK(!values.empty());
+  std::sort(values.begin(), values.end());
+  const double place = q * static_cast<double>(values.size() - 1);
+  const auto low = static_cast<std::size_t>(place);
+  const std::size_t high = std::min(low + 1, values.size() - 1);
+  return values[low] + (values[high] - values[low]) * (place - static_cast<double>(low));
+}
+
+double QuantileByRank(std::vector<double> values, double q) {
+  STOWPLAN_CHECK(!values.empty());
+  std::sort(values.begin(), values.end());
+  return values[static_cast<std::size_t>(q * static_cast<double>(values.size() - 1))];
+}
+
+double ConformalQuantile(std::vector<double> values, double q) {
+  STOWPLAN_CHECK(!values.empty());
+  std::sort(values.begin(), values.end());
+  const double rank = std::ceil(static_cast<double>(values.size() + 1) * q);
+  const auto at = static_cast<std::size_t>(std::clamp(rank, 1.0, static_cast<double>(values.size())));
+  return values[at - 1];
+}
 
 double Spread(const std::vector<double>& values) {
   const double median = Quantile(values, 0.5);
@@ -46,4 +84,4 @@ double TauCeiling(double between) {
   return std::sqrt(std::max(0.0, between));
 }
 
-}  // namespace stowplan::cli
+}  // namespace stowplan

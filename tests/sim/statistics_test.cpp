@@ -1,11 +1,11 @@
-#include "cli/validate/statistics.h"
+#include "sim/base/statistics.h"
 
 #include <cmath>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace stowplan::cli {
+namespace stowplan {
 namespace {
 
 using ::testing::DoubleNear;
@@ -48,4 +48,4 @@ TEST(StatisticsTest, TheCeilingIsWhatTwoHalvesLeaveOfTheTruth) {
 }
 
 }  // namespace
-}  // namespace stowplan::cli
+}  // namespace stowplan

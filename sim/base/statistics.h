@@ -1,13 +1,24 @@
-// The figures of accuracy: quantiles, spread, rank correlation.
+// Medians, quantiles and rank correlation: the one place that says what each word means here. No values = abort.
 #pragma once
 
 #include <vector>
 
-#include "profiler/statistics.h"
+namespace stowplan {
 
-namespace stowplan::cli {
+// Of an even number of values the mean of the two in the middle.
+double Median(std::vector<double> values);
+// What stands for several seeds: of an even number the larger one of the two in the middle, so that it is a
+// value that some seed had and at least half of them reach. The mean of the two would be infinite wherever the
+// second of them never got there; the smaller one is, of two seeds, the best, which is never shown.
+double MedianByRank(std::vector<double> values);
 
-using profiler::Quantile;
+// By linear interpolation between the order statistics.
+double Quantile(std::vector<double> values, double q);
+// The order statistic at or below that place: a value that is there.
+double QuantileByRank(std::vector<double> values, double q);
+// The value below which the share `q` of future samples lies, from n exchangeable ones: order statistic
+// ⌈(n + 1) q⌉, clamped to what there is.
+double ConformalQuantile(std::vector<double> values, double q);
 
 // Median absolute deviation over the size of the median; 0 where the median is.
 double Spread(const std::vector<double>& values);
@@ -32,4 +43,4 @@ RankCorrelation KendallTauB(const std::vector<double>& first, const std::vector<
 // differ the root is an upper bound (Jensen). 0 where they do not agree at all.
 double TauCeiling(double between);
 
-}  // namespace stowplan::cli
+}  // namespace stowplan
