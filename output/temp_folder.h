@@ -5,8 +5,6 @@
 #include <filesystem>
 #include <string>
 
-#include <fmt/format.h>
-
 #include "sim/base/error.h"
 
 namespace stowplan::output {
@@ -15,8 +13,7 @@ class TempFolder {
  public:
   // Throws RunError where there is no room for it.
   TempFolder() : path_((std::filesystem::temp_directory_path() / "stowplan-XXXXXX").string()) {
-    if (mkdtemp(path_.data()) == nullptr)
-      throw RunError(fmt::format("{}: the folder cannot be made.", path_));
+    if (mkdtemp(path_.data()) == nullptr) throw RunError(path_ + ": the folder cannot be made.");
   }
   ~TempFolder() {
     std::error_code ignored;

@@ -1,6 +1,6 @@
-// Units that share most: groups of the tree of units of colocation (agents/unit_tree.h). They may form cycles.
+// Units that share most: groups of the tree of units of colocation (agents/groupers/unit_tree.h). They may form cycles.
 #include "agents/groupers/groupers.h"
-#include "agents/unit_tree.h"
+#include "agents/groupers/unit_tree.h"
 
 namespace stowplan::agents {
 

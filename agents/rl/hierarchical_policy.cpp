@@ -4,10 +4,10 @@
 
 #include <ATen/ATen.h>
 
+#include "agents/groupers/unit_tree.h"
 #include "agents/rl/learner.h"
 #include "agents/rl/nn/categorical.h"
 #include "agents/rl/nn/layers.h"
-#include "agents/unit_tree.h"
 #include "sim/base/error.h"
 
 namespace stowplan::agents::rl {

@@ -32,7 +32,7 @@ inline constexpr double kTunedClusters = 12;
 // Reads groups, placements, clusters and what ReadSequenceOptions does.
 HierarchicalOptions ReadHierarchicalOptions(ParameterReader& read, HierarchicalOptions defaults);
 
-// By unit its cluster, units that share most (agents/unit_tree.h), in [0, min(clusters, units)), numbered in the order in
+// By unit its cluster, units that share most (agents/groupers/unit_tree.h), in [0, min(clusters, units)), numbered in the order in
 // which `graph` first comes to them. With no more units than clusters each unit is one. Ours, in no paper.
 std::vector<std::int64_t> ClustersOf(const Task& task, const UnitGraph& graph, std::int64_t clusters);
 

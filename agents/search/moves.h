@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
+#include "agents/groupers/unit_tree.h"
 #include "agents/random_numbers.h"
 #include "agents/task.h"
-#include "agents/unit_tree.h"
 #include "sim/base/error.h"
 
 namespace stowplan::agents {

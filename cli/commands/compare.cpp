@@ -12,9 +12,9 @@
 #include "cli/compare/brief_names.h"
 #include "cli/compare/comparison.h"
 #include "cli/reference.h"
+#include "cli/run_folder.h"
 #include "output/console.h"
 #include "output/interrupt.h"
-#include "output/run_folder.h"
 #include "problem/options.h"
 #include "problem/provenance.h"
 #include "problem/provenance_json.h"
@@ -257,14 +257,14 @@ class CompareCommand : public Command {
                                         {"seeds", seeds_},
                                         {"interrupted", true},
                                         {"command", problem::CurrentProvenance().command}};
-    output::ClaimFolder({.path = out_,
-                         .record = kRecord,
-                         .run = run,
-                         .same = {"scenario", "problem"},
-                         .alike = {"budget", "agents", "seeds"},
-                         .files = {kSearches, "rows.csv", "report.txt", "comparison.html"},
-                         .resume = resume_,
-                         .force = force_});
+    ClaimFolder({.path = out_,
+                 .record = kRecord,
+                 .run = run,
+                 .same = {"scenario", "problem"},
+                 .alike = {"budget", "agents", "seeds"},
+                 .files = {kSearches, "rows.csv", "report.txt", "comparison.html"},
+                 .resume = resume_,
+                 .force = force_});
     formats::WriteFile((fs::path(out_) / kRecord).string(), run.dump(1) + "\n");
   }
 

@@ -18,11 +18,11 @@
 #include "cli/place/place_report.h"
 #include "cli/place/sample_log.h"
 #include "cli/reference.h"
+#include "cli/run_folder.h"
 #include "output/console.h"
 #include "output/csv.h"
 #include "output/interrupt.h"
 #include "output/progress.h"
-#include "output/run_folder.h"
 #include "problem/explain/placement_page.h"
 #include "problem/fingerprint.h"
 #include "problem/loaded_problem.h"
@@ -271,16 +271,16 @@ class PlaceCommand : public Command {
   }
 
   void Claim(const agents::Task& task, const agents::Agent& agent) const {
-    output::ClaimFolder({.path = out_,
-                         .record = kRecord,
-                         .run = Begun(task, agent.name()),
-                         .same = {"agent", "scenario", "graph", "graph_fingerprint", "cluster", "cost_model",
-                                  "grouper", "units", "seed"},
-                         .alike = {"budget"},
-                         .files = {"checkpoint", "placement.json", "outcome.json", "curve.csv", "trace.json",
-                                   "placement.html", "samples.csv", "units.json"},
-                         .resume = options_.resume,
-                         .force = force_});
+    ClaimFolder({.path = out_,
+                 .record = kRecord,
+                 .run = Begun(task, agent.name()),
+                 .same = {"agent", "scenario", "graph", "graph_fingerprint", "cluster", "cost_model",
+                          "grouper", "units", "seed"},
+                 .alike = {"budget"},
+                 .files = {"checkpoint", "placement.json", "outcome.json", "curve.csv", "trace.json",
+                           "placement.html", "samples.csv", "units.json"},
+                 .resume = options_.resume,
+                 .force = force_});
   }
 
   // Where the agent keeps no state of its own, what it was told is kept: on all ranks what the first one has.

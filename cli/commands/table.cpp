@@ -13,11 +13,11 @@
 #include "agents/ranks.h"
 #include "cli/commands/commands.h"
 #include "cli/reference.h"
+#include "cli/run_folder.h"
 #include "cli/validate/accuracy_table.h"
 #include "output/console.h"
 #include "output/interrupt.h"
 #include "output/progress.h"
-#include "output/run_folder.h"
 #include "output/temp_folder.h"
 #include "problem/options.h"
 #include "sim/base/error.h"
@@ -259,7 +259,7 @@ class TableCommand : public Command {
     for (const char* file : {"rows.csv", "details.md", "table.csv", "table.tex", "table.html"}) {
       const bool begun = (render_ || resume_ || verify_ > 0) && std::string_view(file) == "rows.csv";
       if (begun || !fs::exists(fs::path(out_) / file)) continue;
-      output::RefuseUnknownFile(out_, file, "table.md");
+      RefuseUnknownFile(out_, file, "table.md");
     }
   }
 

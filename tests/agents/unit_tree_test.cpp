@@ -1,4 +1,4 @@
-#include "agents/unit_tree.h"
+#include "agents/groupers/unit_tree.h"
 
 #include <algorithm>
 #include <set>

@@ -9,7 +9,9 @@ The rules, all in the tables below:
  3. a library's headers are included only where LIBRARIES says, and nothing that is not listed there is included at all;
  4. no folder gets a heavy library's headers through the headers of another folder;
  5. what ONE_PLACE names is written only in the files that it lists;
- 6. no file includes itself by a detour.
+ 6. no unit, which is a header and the source of its name, includes itself by a detour;
+ 7. nor does a folder. A folder's registry.cpp is not counted with it: it lists the instances in the folders within;
+ 8. a room has at most 25 files outside of its folders, and at most a fifth of all lines.
 Tests of a folder stand under the folder's own rules; they may also include the formats, as they read files.
 """
 
@@ -23,6 +25,7 @@ _SKIPPED = ("build", "results", ".git", ".cache")
 
 # Who may include whom; every folder may include itself. A file belongs to the longest of these that its path starts with.
 FOLDERS = {
+    "sim/base": (),
     "sim": (),
     "sim/formats": ("sim",),
     "profiler": ("sim", "sim/formats"),
@@ -35,16 +38,30 @@ FOLDERS = {
     "agents": ("sim",),
     "agents/rl": ("sim", "agents"),
     "agents/mpi": ("sim", "agents"),
-    "bench": ("sim", "sim/formats", "profiler", "profiler/executor", "profiler/cpu", "cost_models", "scenarios", "agents"),
-    "python": ("sim", "sim/formats", "cost_models", "scenarios", "agents", "bench"),
+    "output": ("sim", "sim/formats"),
+    "problem": ("sim", "sim/formats", "profiler", "cost_models", "scenarios", "agents", "output"),
+    "tables": ("sim", "sim/formats", "cost_models", "scenarios", "agents", "output", "problem"),
+    "cli": ("sim", "sim/formats", "profiler", "profiler/executor", "profiler/cpu", "cost_models", "scenarios", "agents", "output",
+            "problem", "tables"),
+    "bench": ("sim", "sim/formats", "cost_models", "scenarios", "agents", "output", "problem", "tables"),
+    "python": ("sim", "sim/formats", "cost_models", "scenarios", "agents", "problem"),
     "examples": ("sim", "sim/formats", "profiler", "cost_models", "scenarios", "agents"),
 }
+_EVERYBODY = "sim/base"  # what all folders may include
+
+# A room is a folder of the root. Its own files are its contract; instances and parts stand in folders within.
+_MOST_FILES = 25
+_MOST_SHARE = 0.20  # of all lines of source
+_FEW_LINES = 1000  # of which nothing is asked
+_REGISTRY = "registry.cpp"  # a folder's list of its instances: above them, where all else of the folder is below
 
 # Headers that the build writes, by the folder whose sources may include them.
 GENERATED = {
-    "stowplan_revision.h": ("bench", "profiler/main"),
+    "stowplan_revision.h": ("problem", "profiler/main"),
     "stowplan_interface.h": ("agents", "agents/rl", "agents/mpi", "profiler", "profiler/cpu", "profiler/cuda", "profiler/executor"),
-    "BenchData.h": ("bench",),
+    "OutputData.h": ("output",),
+    "ExplainData.h": ("problem",),
+    "TableData.h": ("tables", "cli"),
 }
 
 _TESTS = "tests"
@@ -52,14 +69,15 @@ _TESTS = "tests"
 # (what the header's name starts with; the folders or files that may include it, or what the files' paths start with, up to
 # an underscore; heavy: kept out of shared headers)
 LIBRARIES = (
+    (("nlohmann/json_fwd.hpp",), ("cli", "problem"), False),
     (("oneapi/tbb", "tbb/"), ("sim/base/parallel.cpp",), True),
-    (("nlohmann/",), ("sim/formats", "cost_models", "scenarios", "agents", "profiler", "bench", _TESTS), True),
-    (("yaml-cpp/",), ("sim/formats", "cost_models", "scenarios", "bench", _TESTS), True),
-    (("fmt/",), ("sim/formats", "cost_models", "scenarios", "agents", "profiler", "bench", "python", _TESTS), True),
+    (("nlohmann/",), ("sim/formats", "cost_models", "scenarios", "agents", "profiler", "output", "problem", "tables", "cli", "bench", _TESTS), True),
+    (("yaml-cpp/",), ("sim/formats", _TESTS), True),
+    (("fmt/",), ("sim/formats", "cost_models", "scenarios", "agents", "profiler", "output", "problem", "tables", "cli", "bench", "python", _TESTS), True),
     (("zstd",), ("sim/formats",), True),
     (("zlib.h",), ("sim/formats", _TESTS), True),
-    (("CLI/",), ("bench", "profiler/main"), True),
-    (("sqlite3",), ("bench", _TESTS), True),
+    (("CLI/",), ("cli", "problem", "bench", "profiler/main"), True),
+    (("sqlite3",), ("tables", _TESTS), True),
     (("onnx/", "google/protobuf"), ("scenarios", _TESTS), True),
     (("scotch", "metis", "coin/"), ("agents",), True),
     (("oneapi/dnnl",), ("profiler/cpu",), True),
@@ -73,12 +91,12 @@ LIBRARIES = (
     (("simgrid/",), ("bench/simgrid_peer.cpp",), True),
     (("unistd.h", "fcntl.h", "sys/", "dlfcn.h", "sched.h", "pthread.h", "signal.h", "termios.h", "link.h", "malloc.h", "poll.h",
       "spawn.h"),
-     ("sim/formats", "agents", "cost_models", "profiler", "bench", _TESTS), False),
+     ("sim/formats", "agents", "cost_models", "profiler", "output", "problem", "tables", "cli", "bench", _TESTS), False),
 )
 
 # (what, the folder that it is kept out of, except for these files, why)
 ONE_PLACE = (
-    (re.compile(r"\b(MakeSimulator|BatchSimulator)\b"), "agents", ("agents/evaluator.cpp", "agents/task.cpp"),
+    (re.compile(r"\b(MakeSimulator|BatchSimulator)\b"), "agents", ("agents/evaluator.cpp", "agents/make_task.cpp"),
      "agents simulate through the evaluator alone, which counts"),
 )
 
@@ -147,7 +165,7 @@ def _check_quoted(path, header, includes):
     own, other = folder_of(path), folder_of(header)
     if own is None:
         return None if path.startswith("tests/") else f"{path}: stands in a folder that FOLDERS does not list"
-    allowed = FOLDERS[own] + (own,) + (("sim/formats",) if path.startswith("tests/") else ())
+    allowed = FOLDERS[own] + (own, _EVERYBODY) + (("sim/formats",) if path.startswith("tests/") else ())
     if other not in allowed:
         return f"{path}: {own}/ may not include {header}; it may include {', '.join(allowed)}"
     return None
@@ -180,7 +198,7 @@ def _check_shared(path, includes):
     """Rule 4: what comes in through the headers of other folders."""
     broken = []
     for header in includes[path][0]:
-        if folder_of(header) == folder_of(path):
+        if folder_of(header) == folder_of(path) or header.startswith("tests/"):
             continue
         for library, origin in _heavy_headers(header, includes, set()):
             broken.append(f"{path}: gets <{library}> through {header} (from {origin}); keep it in the .cpp files there")
@@ -197,21 +215,53 @@ def _check_one_place(root, path):
             yield f"{path}: {found.group(0)} may be written only in {', '.join(homes)}: {why}"
 
 
-def _check_circle(path, includes):
-    """Rule 6: the shortest way from a file back to itself."""
-    came_from = {}
-    reached = [path]
-    for at in reached:
-        for header in includes[at][0]:
-            if header == path:
+def _unit(path):
+    return os.path.splitext(path)[0]
+
+
+def _part(path):
+    """The folder of a file; its registry stands apart."""
+    folder = os.path.dirname(path)
+    return f"{folder}/{_REGISTRY}" if os.path.basename(path) == _REGISTRY else folder
+
+
+def _circles(includes, part_of):
+    """Rules 6 and 7: of each part that leads back to itself the shortest way."""
+    parts = {}
+    for path, (quoted, _) in includes.items():
+        if not path.startswith("tests/"):
+            others = {part_of(header) for header in quoted if header in includes} - {part_of(path)}
+            parts.setdefault(part_of(path), set()).update(others)
+    for start in sorted(parts):
+        came_from = {}
+        reached = [start]
+        for at in reached:
+            if start in parts.get(at, ()):
                 way = [at]
-                while way[-1] != path:
+                while way[-1] != start:
                     way.append(came_from[way[-1]])
-                return f"{path}: includes itself through {' and '.join(reversed(way[:-1])) or path}"
-            if header in includes and header not in came_from:
-                came_from[header] = at
-                reached.append(header)
-    return None
+                yield f"{start}: includes itself through {' and '.join(reversed(way[:-1]))}"
+                break
+            for other in sorted(parts.get(at, ())):
+                if other not in came_from:
+                    came_from[other] = at
+                    reached.append(other)
+
+
+def _check_sizes(root, includes):
+    """Rule 8."""
+    files, lines = {}, {}
+    for path in includes:
+        room = path.split("/")[0]
+        if room == "tests":
+            continue
+        files[room] = files.get(room, 0) + (path.count("/") == 1)
+        lines[room] = lines.get(room, 0) + _read(root, path).count("\n")
+    for room in sorted(files):
+        if files[room] > _MOST_FILES:
+            yield f"{room}/: has {files[room]} files outside of its folders, of at most {_MOST_FILES}; find folders for them"
+        if lines[room] > _MOST_SHARE * sum(lines.values()) and sum(lines.values()) > _FEW_LINES:
+            yield f"{room}/: has {lines[room] / sum(lines.values()):.0%} of all lines, of at most {_MOST_SHARE:.0%}"
 
 
 def broken_rules(root):
@@ -222,7 +272,12 @@ def broken_rules(root):
         broken += filter(None, (_check_angle(path, header) for header in angled))
         broken += _check_shared(path, includes)
         broken += _check_one_place(root, path)
-        broken += filter(None, (_check_circle(path, includes),))
+    for path, (quoted, _) in includes.items():
+        if path in quoted:
+            broken.append(f"{path}: includes itself")
+    broken += _circles(includes, _unit)
+    broken += _circles(includes, _part)
+    broken += _check_sizes(root, includes)
     return broken
 
 

@@ -14,7 +14,7 @@ import include_rules  # noqa: E402
 # A tree that breaks nothing, with everything that is allowed and close to what is not.
 CLEAN = {
     "sim/op_graph.h": "#include <vector>\n",
-    "sim/base/parallel.cpp": '#include <oneapi/tbb/parallel_for.h>\n#include "sim/op_graph.h"\n',
+    "sim/base/parallel.cpp": '#include <oneapi/tbb/parallel_for.h>\n#include "sim/base/error.h"\n',
     "sim/formats/formats.h": '#include "sim/op_graph.h"\n',
     "sim/formats/json.h": "#include <nlohmann/json.hpp>\n",
     "sim/formats/json.cpp": '#include "sim/formats/json.h"\n#include <fcntl.h>\n',
@@ -31,7 +31,11 @@ CLEAN = {
     "agents/classical/scotch.cpp": '#include <cstdio>\nextern "C" {\n  # include <scotch.h>\n}\n',
     "agents/rl/network.h": '#include <torch/torch.h>\n#include "agents/agent.h"\n',
     "agents/rl/network.cpp": '#include "agents/rl/network.h"\n#include <ATen/ATen.h>\n',
-    "cli/place.cpp": '#include "agents/agent.h"\n#include "cost_models/cost_models.h"\n#include "stowplan_revision.h"\n',
+    "cli/place.cpp": '#include "agents/agent.h"\n#include "cost_models/cost_models.h"\n',
+    "problem/provenance.cpp": '#include "stowplan_revision.h"\n',
+    "agents/registry.cpp": '#include "agents/classical/rules.h"\n',
+    "agents/classical/rules.h": '#include "agents/agent.h"\n#include "sim/base/error.h"\n',
+    "sim/base/error.h": "#include <string>\n",
     "cost_models/cost_models.h": "#include <memory>\n",
     "profiler/cuda/kernels.h": "#include <cstddef>\n",
     "tests/helper.h": "#include <string>\n",
@@ -55,7 +59,9 @@ PLANTED = (
     ("the profiler knows no cost model", "profiler/bad.h", '#include "cost_models/cost_models.h"\n',
      "profiler/ may not include"),
     ("learners are behind a door", "agents/bad.cpp", '#include "agents/rl/network.h"\n', "agents/ may not include"),
-    ("nobody includes bench", "agents/rl/bad.cpp", '#include "cli/place.cpp"\n', "agents/rl/ may not include"),
+    ("nobody includes the program", "agents/rl/bad.cpp", '#include "cli/place.cpp"\n', "agents/rl/ may not include"),
+    ("not even what it prints", "tables/bad.cpp", '#include "cli/place.cpp"\n', "tables/ may not include"),
+    ("Python needs no program", "python/bad.cpp", '#include "cli/place.cpp"\n', "python/ may not include"),
     ("torch stays in agents/rl", "agents/bad.cpp", "#include <torch/torch.h>\n", "only in agents/rl"),
     ("its other names too", "bench/bad.cpp", "#include <c10/core/Device.h>\n", "only in agents/rl"),
     ("CUDA stays in the plug-in", "cost_models/bad.cpp", "#include <cuda_runtime.h>\n", "only in profiler/cuda"),
@@ -69,7 +75,7 @@ PLANTED = (
     ("nor by a detour", "bench/bad.cpp", '#include "sim/formats/detour.h"\n', "(from sim/formats/json.h)"),
     ("paths start at the root", "sim/bad.cpp", '#include "op_graph.h"\n', "no path from the root"),
     ("and lead somewhere", "sim/bad.cpp", '#include "sim/gone.h"\n', "no path from the root"),
-    ("generated headers have an owner", "sim/bad.cpp", '#include "stowplan_revision.h"\n', "for bench and profiler/main alone"),
+    ("generated headers have an owner", "sim/bad.cpp", '#include "stowplan_revision.h"\n', "for problem and profiler/main alone"),
     ("unknown libraries are named first", "bench/bad.cpp", "#include <boost/graph.hpp>\n", "nor in LIBRARIES"),
     ("<execution> links TBB", "agents/bad.cpp", "#include <execution>\n", "nor in LIBRARIES"),
     ("only tests include tests", "bench/bad.cpp", '#include "tests/helper.h"\n', "only tests include tests"),
@@ -78,7 +84,7 @@ PLANTED = (
     ("GoogleTest is for tests", "sim/bad.cpp", "#include <gtest/gtest.h>\n", "only in tests"),
     ("agents do not simulate", "agents/rl/bad.cpp", "sim::MakeSimulator(problem)->Run(placement);\n",
      "through the evaluator alone"),
-    ("no circles", "sim/circle.h", '#include "sim/circle.h"\n', "includes itself through sim/circle.h"),
+    ("no circles", "sim/circle.h", '#include "sim/circle.h"\n', "includes itself"),
     ("every folder is in the picture", "tools/bad.cpp", '#include "sim/op_graph.h"\n', "FOLDERS does not list"),
 )
 
@@ -111,12 +117,31 @@ class IncludeRules(unittest.TestCase):
                 self.assertTrue(any(line.startswith(path + ":") and message in line for line in broken), broken)
                 os.unlink(os.path.join(self._folder.name, path))
 
-    def test_circles_are_found_from_each_of_their_files(self):
-        self._write({"sim/a.h": '#include "sim/b.h"\n', "sim/b.h": '#include "sim/c.h"\n', "sim/c.h": '#include "sim/a.h"\n',
-                     "sim/d.h": '#include "sim/a.h"\n'})
+    def test_circles_are_found_from_each_of_their_units(self):
+        """A source counts with the header of its name."""
+        self._write({"sim/a.h": "\n", "sim/a.cpp": '#include "sim/a.h"\n#include "sim/b.h"\n', "sim/b.h": '#include "sim/c.h"\n',
+                     "sim/c.h": '#include "sim/a.h"\n', "sim/d.h": '#include "sim/a.h"\n'})
         broken = include_rules.broken_rules(self._folder.name)
-        self.assertEqual(broken[0], "sim/a.h: includes itself through sim/b.h and sim/c.h")
-        self.assertEqual([line.split(":")[0] for line in broken], ["sim/a.h", "sim/b.h", "sim/c.h"])
+        self.assertEqual(broken[0], "sim/a: includes itself through sim/b and sim/c")
+        self.assertEqual([line.split(":")[0] for line in broken], ["sim/a", "sim/b", "sim/c"])
+
+    def test_circles_of_folders(self):
+        self._write({"sim/a.h": "\n", "sim/b.cpp": '#include "sim/native/c.h"\n', "sim/native/c.h": '#include "sim/a.h"\n'})
+        self.assertEqual(include_rules.broken_rules(self._folder.name),
+                         ["sim: includes itself through sim/native", "sim/native: includes itself through sim"])
+
+    def test_a_registry_is_above_its_instances(self):
+        self._write({"sim/a.h": "\n", "sim/registry.cpp": '#include "sim/native/c.h"\n', "sim/native/c.h": '#include "sim/a.h"\n'})
+        self.assertEqual(include_rules.broken_rules(self._folder.name), [])
+
+    def test_rooms_that_are_crowded(self):
+        self._write({f"sim/unit_{i}.h": "\n" for i in range(26)})
+        self.assertEqual(include_rules.broken_rules(self._folder.name),
+                         ["sim/: has 26 files outside of its folders, of at most 25; find folders for them"])
+
+    def test_rooms_that_are_half_the_house(self):
+        self._write({"sim/a.h": "\n" * 450, **{f"{room}/a.h": "\n" * 400 for room in ("agents", "cli", "tables", "output")}})
+        self.assertEqual(include_rules.broken_rules(self._folder.name), ["sim/: has 22% of all lines, of at most 20%"])
 
     def test_build_folders_are_not_read(self):
         self._write({"build/release/x.cpp": '#include "gone.h"\n'})

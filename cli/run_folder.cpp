@@ -1,4 +1,4 @@
-#include "output/run_folder.h"
+#include "cli/run_folder.h"
 
 #include <filesystem>
 #include <optional>
@@ -10,7 +10,7 @@
 #include "sim/formats/formats.h"
 #include "sim/formats/outputs.h"
 
-namespace stowplan::output {
+namespace stowplan::cli {
 namespace {
 
 namespace fs = std::filesystem;
@@ -82,4 +82,4 @@ void ClaimFolder(const RunFolder& folder) {
   }
 }
 
-}  // namespace stowplan::output
+}  // namespace stowplan::cli

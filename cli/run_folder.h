@@ -7,7 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
-namespace stowplan::output {
+namespace stowplan::cli {
 
 struct RunFolder {
   std::string path;
@@ -30,4 +30,4 @@ void ClaimFolder(const RunFolder& folder);
 [[noreturn]] void RefuseUnknownFile(const std::string& folder, const std::string& file,
                                     const std::string& record);
 
-}  // namespace stowplan::output
+}  // namespace stowplan::cli
