@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Where the device's time of recorded steps is (facebookresearch/HolisticTraceAnalysis@f4d0062, MIT, and any others).
 
-    python3 cost_models/rows/traces.py FOLDER build/release/stowplan results/gpu   # FOLDER/*.json.gz, traces of torch.profiler
+    python3 cost_models/rows/traces.py FOLDER build/release/cli/stowplan results/gpu   # FOLDER/*.json.gz, traces of torch.profiler
 
 Writes OUT/traces.csv: of each trace the shares that `stowplan calibrate --steps` prints, in percent of the device's time, or
 why it refuses the file.

@@ -177,7 +177,7 @@ def main(arguments):
     with open(os.path.join(here, "notes.md"), encoding="utf-8") as file:
         notes = file.read().replace("{scales}", f"{scales(stowplan, folder):,}")
     text = (f"# Models exported by PyTorch, imported by stowplan\n\nBy {version}, batch {BATCH}. Made by\n\n```sh\n"
-            "/usr/bin/python3 results/zoo/export.py FOLDER\npython3 results/zoo/compare.py build/release/stowplan FOLDER\n```\n\n"
+            "/usr/bin/python3 results/zoo/export.py FOLDER\npython3 results/zoo/compare.py build/release/cli/stowplan FOLDER\n```\n\n"
             "## All\n\n" + imported_models(stowplan, folder) +
             "\n## Against our own builders\n" + against_builders(stowplan, folder) + "\n" + notes)
     with open(os.path.join(here, "table.md"), "w", encoding="utf-8") as file:

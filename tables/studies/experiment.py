@@ -8,7 +8,7 @@ import subprocess
 import sys
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
-STOWPLAN = os.path.join(ROOT, "build", "release", "stowplan")
+STOWPLAN = os.path.join(ROOT, "build", "release", "cli", "stowplan")
 
 
 class Experiment:

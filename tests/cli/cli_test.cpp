@@ -306,8 +306,8 @@ TEST(Cli, StandardOutputThatCannotBeWrittenIsAPlainSentence) {
 
 TEST(Cli, LearnersThatAreNotBuiltSayHow) {
   const ProgramResult result = testing::RunShell(
-      "mkdir -p tree/bench && touch tree/CMakeCache.txt && cp STOWPLAN tree/stowplan && "
-      "tree/stowplan "
+      "mkdir -p tree/cli && touch tree/CMakeCache.txt && cp STOWPLAN tree/cli/stowplan && "
+      "tree/cli/stowplan "
       "place --agent "
       "placeto --graph chain --cluster 'k80(gpus=2)'");
   EXPECT_EQ(result.status, 1);
@@ -563,7 +563,7 @@ TEST(Cli, TheExamplesOfThePageOfFormatsFitEachOther) {
 TEST(Cli, ReferenceInTheDocsIsWhatTheProgramPrints) {
   const std::string path = std::string(STOWPLAN_SOURCE_DIR) + "/docs/cli.md";
   EXPECT_EQ(formats::ReadFile(path), PrintCliReference())
-      << "write it anew: build/release/stowplan help > docs/cli.md";
+      << "write it anew: build/release/cli/stowplan help > docs/cli.md";
 }
 
 }  // namespace

@@ -17,7 +17,7 @@
 namespace stowplan::testing {
 namespace {
 
-constexpr char kProgram[] = STOWPLAN_BINARY_DIR "/stowplan";
+constexpr char kProgram[] = STOWPLAN_BINARY_DIR "/cli/stowplan";
 
 // Starts a program; its input and output are files.
 struct Streams {
@@ -80,10 +80,11 @@ ProgramResult RunStowplan(const std::vector<std::string>& arguments, const std::
 
 ProgramResult RunShell(const std::string& line) {
   const tests::TempFolder folder;
+  constexpr std::string_view kName = "STOWPLAN";
   std::string call = line;
-  for (std::size_t at = call.find("STOWPLAN"); at != std::string::npos;
-       at = call.find("STOWPLAN", at + sizeof kProgram))
-    call.replace(at, 5, kProgram);
+  for (std::size_t at = call.find(kName); at != std::string::npos;
+       at = call.find(kName, at + sizeof kProgram))
+    call.replace(at, kName.size(), kProgram);
   return Run({"/bin/bash", "-c", call}, folder.path(), "");
 }
 

@@ -102,7 +102,7 @@ def check_page(page, build):
     with open(page, encoding="utf-8") as file:
         blocks, given = blocks_of(file.read())
     failures, ran = [], 0
-    path = os.pathsep.join([build, os.path.join(build, "profiler", "main"), os.environ["PATH"]])
+    path = os.pathsep.join([os.path.join(build, "cli"), os.path.join(build, "profiler", "main"), os.environ["PATH"]])
     environment = dict(os.environ, PATH=path, COLUMNS="80", CLICOLOR="0")
     with tempfile.TemporaryDirectory() as folder:
         for source, name in given:

@@ -10,7 +10,7 @@ import subprocess
 import tempfile
 import unittest
 
-STOWPLAN = pathlib.Path(os.environ["STOWPLAN_BUILD"]) / "stowplan"
+STOWPLAN = pathlib.Path(os.environ["STOWPLAN_BUILD"]) / "cli" / "stowplan"
 CLUSTER = "a100(gpus=2)"
 
 

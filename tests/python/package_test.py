@@ -20,7 +20,7 @@ import numpy as np
 
 import stowplan
 
-STOWPLAN = pathlib.Path(os.environ["STOWPLAN_BUILD"]) / "stowplan"
+STOWPLAN = pathlib.Path(os.environ["STOWPLAN_BUILD"]) / "cli" / "stowplan"
 PAIR = {"name": "pair", "devices": [{"name": "a", "kind": "k80", "memory": "1GiB"}, {"name": "b", "kind": "k80"}],
         "links": [{"name": "wire", "ends": ["a", "b"], "bandwidth": "1GB/s", "latency": "5us"}],
         "dispatch": {"cost": "0us"}}

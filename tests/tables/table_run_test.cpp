@@ -543,7 +543,7 @@ TEST(Freshness, CommittedTablesAreRenderedFromTheirRows) {
     ASSERT_EQ(result.status, 0) << result.err;
     for (const char* file : {"table.md", "details.md", "table.csv", "table.tex", "table.html"}) {
       EXPECT_EQ(formats::ReadFile(committed + "/" + file), formats::ReadFile(folder / file))
-          << committed << "/" << file << " is stale: build/release/stowplan table " << table.name
+          << committed << "/" << file << " is stale: build/release/cli/stowplan table " << table.name
           << " --render";
     }
   }
