@@ -44,7 +44,7 @@ class Walk:
     def __init__(self, folder):
         self.folder = folder
         self.calls = []
-        for top in ("sim", "agents", "scenarios", "cost_models", "profiler", "bench"):
+        for top in ("sim", "agents", "scenarios", "cost_models", "profiler"):
             shutil.copytree(ROOT / top, folder / top, ignore=shutil.ignore_patterns("*.zst", "__pycache__"))
         self.before = self.sources()
 
