@@ -29,10 +29,15 @@ class Command {
 
 struct CommandRow {
   const char* name;
-  const char* what;  // one line
-  std::unique_ptr<Command> (*make)();
-  bool shares_work = false;  // under mpirun all ranks run it together; else the first one alone
+  const char* what;                    // one line
+  std::unique_ptr<Command> (*make)();  // null where there are verbs within
+  bool shares_work = false;            // under mpirun all ranks run it together; else the first one alone
+  const std::vector<CommandRow>& (*within)() = nullptr;
 };
+template <typename Verb>
+std::unique_ptr<Command> Make() {
+  return std::make_unique<Verb>();
+}
 const std::vector<CommandRow>& Commands();
 
 }  // namespace stowplan::cli

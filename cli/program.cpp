@@ -63,20 +63,27 @@ void RefuseEmptyNames(CLI::App& app) {
       return name.empty() ? std::string(folder ? "a folder's" : "a file's") + " name is wanted." : "";
     });
   }
-  for (CLI::App* part : app.get_subcommands([](CLI::App*) { return true; })) RefuseEmptyNames(*part);
+}
+
+void Declare(CLI::App& app, const std::vector<CommandRow>& rows, std::vector<Verb>& verbs) {
+  app.require_subcommand(1);
+  for (const CommandRow& row : rows) {
+    CLI::App* const within = app.add_subcommand(row.name, row.what);
+    if (row.within != nullptr) {
+      Declare(*within, row.within(), verbs);
+      continue;
+    }
+    verbs.push_back({row.make(), within, row.shares_work});
+    verbs.back().command->Declare(*within);
+    RefuseEmptyNames(*within);
+  }
 }
 
 std::vector<Verb> DeclareAll(CLI::App& app) {
-  app.require_subcommand(1);
   app.formatter(std::make_shared<HelpText>());  // of the verbs, too
   app.set_version_flag("--version", [] { return "stowplan " + Version(); });
   std::vector<Verb> verbs;
-  for (const CommandRow& row : Commands()) {
-    Verb verb{row.make(), app.add_subcommand(row.name, row.what), row.shares_work};
-    verb.command->Declare(*verb.app);
-    RefuseEmptyNames(*verb.app);
-    verbs.push_back(std::move(verb));
-  }
+  Declare(app, Commands(), verbs);
   std::string footer = "Exit status:";
   for (const ExitStatus& row : ExitStatuses()) {
     constexpr std::size_t kStatus = 6;

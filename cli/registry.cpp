@@ -7,7 +7,7 @@ namespace stowplan::cli {
 const std::vector<CommandRow>& Commands() {
   static const std::vector<CommandRow> rows = {
       {"list", "what there is: workloads, clusters, agents, cost models, tables and more", MakeListCommand},
-      {"graph", "look at a graph, import it from another format, convert it", MakeGraphCommand},
+      {"graph", "look at a graph, import it from another format, convert it", nullptr, false, GraphVerbs},
       {"simulate", "one placement of a graph on a cluster: runtime, memory, what it waited for",
        MakeSimulateCommand},
       {"explain", "what bounds a placement, and what would help: a faster device or link, no dispatch, …",
@@ -18,7 +18,8 @@ const std::vector<CommandRow>& Commands() {
       {"train", "train a learner's policy on several graphs, to place others with it", MakeTrainCommand,
        true},
       {"compare", "search one scenario with several agents and show what each found", MakeCompareCommand},
-      {"table", "run and render one table, the published cell beside ours", MakeTableCommand, true},
+      {"table", "run, show and verify tables of results, published cells beside ours", nullptr, false,
+       TableVerbs},
       {"calibrate", "fit cost models to recorded probes, or a table's testbed to its fitted cells",
        MakeCalibrateCommand},
       {"validate", "simulated against measured step times over many placements; measures with --record",

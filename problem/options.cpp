@@ -1,5 +1,6 @@
 #include "problem/options.h"
 
+#include <algorithm>
 #include <charconv>
 #include <filesystem>
 #include <string>
@@ -9,6 +10,8 @@
 
 #include "output/console.h"
 #include "sim/base/error.h"
+#include "sim/base/nearest_name.h"
+#include "sim/base/spec.h"
 
 namespace stowplan::problem {
 namespace {
@@ -38,6 +41,15 @@ CLI::Option* Real(CLI::Option* option, double low, double high) {
 
 CLI::Option* Threads(CLI::Option* option) {
   return Whole(option, 0, kMaxThreads);
+}
+
+CLI::Option* OneOf(CLI::Option* option, const std::vector<std::string>& words) {
+  option->option_text(fmt::format("{}", fmt::join(words, "|")));
+  return option->check([=](const std::string& text) {
+    const bool known = std::ranges::find(words, text) != words.end();
+    return known ? ""
+                 : fmt::format("\"{}\"{}: there are {}.", text, DidYouMean(text, words), JoinNames(words));
+  });
 }
 
 CLI::Option* JsonFile(CLI::Option* option) {

@@ -26,6 +26,9 @@ CLI::Option* Real(CLI::Option* option, double low, double high);
 // Of one per core (0) or more.
 CLI::Option* Threads(CLI::Option* option);
 
+// One of these words, which help lists.
+CLI::Option* OneOf(CLI::Option* option, const std::vector<std::string>& words);
+
 // A file that JSON is written to, "-" for standard output. A suffix that says something else (.dot, .onnx, .csv) is refused:
 // whoever gives it expects another format.
 CLI::Option* JsonFile(CLI::Option* option);

@@ -174,7 +174,7 @@ std::vector<CellRecord> ParseRows(std::string_view text, const std::string& sour
   if (!lines.empty() && lines.front().size() < header.size()) header.pop_back();
   if (lines.empty() || lines.front() != header) {
     throw InputError(
-        fmt::format("{}:1: the header is not that of this version's rows; `stowplan table NAME --export` "
+        fmt::format("{}:1: the header is not that of this version's rows; `stowplan table run NAME --export` "
                     "writes them anew.",
                     source));
   }

@@ -99,11 +99,11 @@ TableResults::TableResults(const TableDefinition& table, const std::vector<CellR
   for (const CellRecord& record : records) {
     const auto found = cells_.find(Key(record.block, record.row, record.column));
     if (found == cells_.end()) {
-      throw InputError(
-          fmt::format("rows.csv: has a row of {}, which is no cell of table {}; `stowplan table {}{}` writes "
-                      "the rows anew.",
-                      Key(record.block, record.row, record.column), table.name, table.called(),
-                      table.path.empty() ? " --export" : ""));
+      throw InputError(fmt::format(
+          "rows.csv: has a row of {}, which is no cell of table {}; `stowplan table run {}{}` writes "
+          "the rows anew.",
+          Key(record.block, record.row, record.column), table.name, table.called(),
+          table.path.empty() ? " --export" : ""));
     }
     found->second.records.push_back(record);
   }

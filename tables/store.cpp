@@ -108,8 +108,8 @@ class Database {
   }
   [[noreturn]] void Refuse(const std::string& why) const {
     throw InputError(fmt::format(
-        "{}: is damaged or no table store of this version ({}); `stowplan table --salvage` keeps it "
-        "and goes on with its sound cells, --store names another.",
+        "{0}: is damaged or no table store of this version ({1}); `stowplan table salvage --store {0}` keeps "
+        "it and makes a new one of its sound cells, --store names another.",
         path_, why));
   }
 
@@ -515,9 +515,9 @@ std::vector<CellRecord> TableStore::All(const std::string& table) const {
       records.push_back(FromFields(fields, impl_->database.path()));
     } catch (const InputError& error) {
       throw InputError(
-          fmt::format("{} The store is damaged: `stowplan table --salvage` keeps it and goes on with its "
-                      "sound cells.",
-                      error.what()));
+          fmt::format("{} The store is damaged: `stowplan table salvage --store {}` keeps it and makes a new "
+                      "one of its sound cells.",
+                      error.what(), impl_->database.path()));
     }
   }
   if (status != SQLITE_DONE) impl_->database.Fail();

@@ -20,8 +20,6 @@
 #include "problem/provenance.h"
 #include "profiler/traces/kineto.h"
 #include "sim/base/error.h"
-#include "sim/base/nearest_name.h"
-#include "sim/base/spec.h"
 #include "sim/formats/document/source.h"
 #include "sim/formats/formats.h"
 #include "sim/formats/outputs.h"
@@ -73,12 +71,13 @@ class CalibrateCommand : public Command {
         ->option_text("CLASS=KIND");
     problem::DeclareSheets(app, sheets_);
     app.add_option("--name", name_, "of the parameters; else the machine's")->option_text("NAME");
-    app.add_option(
-           "--tf32", tf32_,
-           "which f32 ops of a GPU run in TF32: none, convolutions (as the executor of `stowplan-profile "
-           "graph` and frameworks do unless told otherwise) or all contractions; else as the "
-           "recording says")
-        ->option_text("none|convolutions|all");
+    problem::OneOf(
+        app.add_option(
+            "--tf32", tf32_,
+            "which f32 ops of a GPU run in TF32: none, convolutions (as the executor of `stowplan-profile "
+            "graph` and frameworks do unless told otherwise) or all contractions; else as the "
+            "recording says"),
+        {"none", "convolutions", "all"});
     app.add_flag("--cold", ops_.cold,
                  "operands come from memory, not from a cache: the probes' `cold` times");
     app.add_option(
@@ -164,8 +163,8 @@ class CalibrateCommand : public Command {
     formats::WriteFile(text.string(), report);
     if (!json_.empty())
       return formats::WriteFile(json_, PrintFitJson(testbed.string(), table.name, calibration.fit));
-    fmt::print("{}\n{} and fit.md are written; `stowplan table {}` uses them.\n", report, testbed.string(),
-               table.name);
+    fmt::print("{}\n{} and fit.md are written; `stowplan table run {}` uses them.\n", report,
+               testbed.string(), table.name);
   }
 
   // What is written: parameters, text and, with another ending, the same for a browser or a program. Looked at before
@@ -201,11 +200,6 @@ class CalibrateCommand : public Command {
                                             .command = problem::CurrentProvenance().command,
                                             .ops = ops_,
                                             .steps_in_table = steps_in_table_};
-    const std::vector<std::string> choices = {"none", "convolutions", "all"};
-    if (!tf32_.empty() && std::ranges::find(choices, tf32_) == choices.end()) {
-      throw InputError(
-          fmt::format("--tf32 {}{}: there are {}.", tf32_, DidYouMean(tf32_, choices), JoinNames(choices)));
-    }
     if (tf32_ == "none") options.ops.tf32 = cost_models::Tf32Classes();
     if (tf32_ == "convolutions") options.ops.tf32 = cost_models::Convolutions();
     if (tf32_ == "all") options.ops.tf32 = cost_models::AllContractions();

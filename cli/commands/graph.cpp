@@ -66,9 +66,9 @@ void WriteSummary(const std::string& json, const std::string& out, const sim::Op
   formats::WriteFile(json, summary.dump(1) + "\n");
 }
 
-class InfoCommand {
+class InfoCommand : public Command {
  public:
-  void Declare(CLI::App& app) {
+  void Declare(CLI::App& app) override {
     app.add_option("graph", source_.graph, "a workload or a graph file")->required()->option_text("G");
     app.add_option("--cluster", source_.cluster, "also price the ops on this cluster's device kinds")
         ->option_text("C");
@@ -79,7 +79,7 @@ class InfoCommand {
     AddExamples(app, {"stowplan graph info nmt", "stowplan graph info model.onnx --cluster 'h100(gpus=2)'"});
   }
 
-  void Run() {
+  void Run() override {
     if (source_.cluster.empty()) return Show(problem::LoadGraph(source_.graph), {});
     const problem::LoadedProblem loaded(source_);
     Show(loaded.graph(), problem::SharesByTier(loaded.problem()));
@@ -145,9 +145,9 @@ std::vector<std::string> ImporterNames() {
   return names;
 }
 
-class ImportCommand {
+class ImportCommand : public Command {
  public:
-  void Declare(CLI::App& app) {
+  void Declare(CLI::App& app) override {
     app.add_option("file", file_, "a graph in another format")->required()->option_text("FILE");
     problem::JsonFile(
         app.add_option("--out", out_, "the stowplan.graph to write; .zst compresses, - is standard output"))
@@ -180,7 +180,7 @@ class ImportCommand {
                       "stowplan graph import bert_l-3_training.json --out bert.json --json -"});
   }
 
-  void Run() {
+  void Run() override {
     problem::RefuseTwoDocuments({{"--json", json_}, {"--out", out_}});
     if (!options_.gpu.empty()) CheckGpu();
     for (const std::string& dim : dims_) options_.dims.push_back(ReadDim(dim));
@@ -237,9 +237,9 @@ class ImportCommand {
   scenarios::ImportOptions options_;
 };
 
-class ConvertCommand {
+class ConvertCommand : public Command {
  public:
-  void Declare(CLI::App& app) {
+  void Declare(CLI::App& app) override {
     app.add_option("graph", graph_, "a workload or a graph file")->required()->option_text("G");
     problem::JsonFile(
         app.add_option("--out", out_, "the stowplan.graph to write; .zst compresses, - is standard output"))
@@ -252,7 +252,7 @@ class ConvertCommand {
                       "stowplan graph convert g.json.zst --out -"});
   }
 
-  void Run() {
+  void Run() override {
     problem::RefuseTwoDocuments({{"--json", json_}, {"--out", out_}});
     const sim::OpGraph graph = problem::LoadGraph(graph_);
     formats::WriteGraph(out_, graph);
@@ -266,37 +266,15 @@ class ConvertCommand {
   std::string json_;
 };
 
-class GraphCommand : public Command {
- public:
-  void Declare(CLI::App& app) override {
-    app.require_subcommand(1);
-    info_app_ = app.add_subcommand("info", "counts, sizes, work by op type");
-    import_app_ = app.add_subcommand("import", "a graph of another program as stowplan.graph");
-    convert_app_ = app.add_subcommand("convert", "a workload or graph written out as stowplan.graph");
-    info_.Declare(*info_app_);
-    import_.Declare(*import_app_);
-    convert_.Declare(*convert_app_);
-  }
-
-  void Run() override {
-    if (info_app_->parsed()) info_.Run();
-    if (import_app_->parsed()) import_.Run();
-    if (convert_app_->parsed()) convert_.Run();
-  }
-
- private:
-  InfoCommand info_;
-  ImportCommand import_;
-  ConvertCommand convert_;
-  CLI::App* info_app_ = nullptr;
-  CLI::App* import_app_ = nullptr;
-  CLI::App* convert_app_ = nullptr;
-};
-
 }  // namespace
 
-std::unique_ptr<Command> MakeGraphCommand() {
-  return std::make_unique<GraphCommand>();
+const std::vector<CommandRow>& GraphVerbs() {
+  static const std::vector<CommandRow> rows = {
+      {"info", "counts, sizes, work by op type", Make<InfoCommand>},
+      {"import", "a graph of another program as stowplan.graph", Make<ImportCommand>},
+      {"convert", "a workload or graph written out as stowplan.graph", Make<ConvertCommand>},
+  };
+  return rows;
 }
 
 }  // namespace stowplan::cli

@@ -1,8 +1,6 @@
-// stowplan table: runs the cells of a table, keeps each finished one, renders what there is.
+// stowplan table run | derive | show | verify | salvage.
 #include <algorithm>
-#include <cstdio>
 #include <filesystem>
-#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -21,7 +19,6 @@
 #include "output/temp_folder.h"
 #include "problem/options.h"
 #include "sim/base/error.h"
-#include "sim/base/nearest_name.h"
 #include "sim/base/spec.h"
 #include "sim/formats/document/source.h"
 #include "sim/formats/formats.h"
@@ -47,332 +44,86 @@ constexpr const char* kRuns = ".stowplan";  // where what is not exported stands
 constexpr const char* kExports = "results";
 constexpr const char* kStore = ".stowplan/tables.db";
 
-class TableCommand : public Command {
- public:
-  void Declare(CLI::App& app) override {
-    app.add_option("name", name_, "one of `stowplan list tables`, or a file of yours (docs/formats.md)")
-        ->required()
-        ->option_text("NAME");
-    app.add_option("--cells", plan_.cells,
-                   "only these: [BLOCK:]ROW/COLUMN with *, several by commas; of gate: CASE/AGENT")
-        ->delimiter(',')
-        ->option_text("CELLS");
-    problem::Whole(
-        app.add_option("--seeds", plan_.seeds, "seeds 1 to N of searched cells; else the budget's"), 1,
-        problem::kMaxSeeds)
-        ->option_text("N");
-    problem::Whole(
-        app.add_option("--samples", plan_.samples, "samples of a searched cell; else the budget's"), 1,
-        problem::kMaxSamples)
-        ->option_text("N");
-    app.add_option("--budget", budget_,
-                   "samples and seeds of searched cells: quick (minutes), standard (hours), paper (what the "
-                   "papers spent)")
-        ->capture_default_str()
-        ->option_text("quick|standard|paper");
-    app.add_flag("--quick", quick_, "--budget quick");
-    app.add_flag("--resume", resume_,
-                 "keep finished cells of this scenario (of gate: runs), go on with the others");
-    app.add_option(
-           "--adopt", adopted_,
-           "finished cells of this rows.csv (of a commit, of another machine) that the store has not, "
-           "then as --resume (may be repeated)")
-        ->option_text("FILE");
-    app.add_flag("--salvage", salvage_,
-                 "keep a damaged --store as FILE.damaged, go on with its sound cells as --resume");
-    app.add_flag("--export", export_, "write results/NAME: rows.csv and the renderings made from it");
-    app.add_option("--stale", stale_,
-                   "with --export, what becomes of rows that no cell of today replaces, because settings or "
-                   "scenario changed: refuse to export, keep them, drop them")
-        ->capture_default_str()
-        ->option_text("refuse|keep|drop");
-    problem::Whole(
-        app.add_option("--verify", verify_,
-                       "run N rows of the rows.csv that --out holds again, every column in turn, and "
-                       "write nothing: is it what this build computes?"),
-        1, kMaxVerified)
-        ->option_text("N");
-    app.add_flag("--render", render_, "run nothing: render the rows.csv that --out holds");
-    app.add_option(
-           "--out", out_,
-           "folder for the renderings; else .stowplan/NAME, with --export, --render or --verify results/NAME "
-           "(--verify of a file of yours: .stowplan/NAME)")
-        ->option_text("DIR");
-    app.add_option("--from", from_,
-                   "the folder with the other tables' folders: what bounds, budget and robustness are made "
-                   "of, and gate")
-        ->capture_default_str()
-        ->option_text("DIR");
-    app.add_option("--testbed", testbed_,
-                   "parameters of the machine; else results/NAME/testbed.json if there is one")
-        ->option_text("FILE");
-    app.add_option("--store", store_, "working store of finished cells")
-        ->capture_default_str()
-        ->option_text("FILE");
+// What the verbs share: the table that a name or a file means, the folder of its pages, and what is written there.
+class TableVerb : public Command {
+ protected:
+  void DeclareTable(
+      CLI::App& app, const char* out,
+      const char* name = "one of `stowplan list tables`, or a file of yours (docs/formats.md)") {
+    app.add_option("name", name_, name)->required()->option_text("NAME");
+    app.add_option("--out", out_, out)->option_text("DIR");
     problem::Threads(app.add_option("--threads", threads_, "cells at a time; 0 = one per core"))
         ->capture_default_str()
         ->option_text("N");
+  }
+
+  void DeclareCells(CLI::App& app, const char* what) {
+    app.add_option("--cells", cells_, what)->delimiter(',')->option_text("CELLS");
+  }
+
+  void DeclareTestbed(CLI::App& app) {
+    app.add_option("--testbed", testbed_,
+                   "parameters of the machine; else results/NAME/testbed.json if there is one")
+        ->option_text("FILE");
+  }
+
+  void DeclarePages(CLI::App& app, const char* from) {
+    app.add_option("--from", from_, from)->capture_default_str()->option_text("DIR");
     app.add_flag("--force", force_, "write into --out whatever table it holds");
     problem::JsonFile(app.add_option("--json", json_,
                                      "write the cells as stowplan.table to this file; - is standard output"))
         ->option_text("FILE");
-    AddExamples(app, {"stowplan table hierarchical --quick",
-                      "stowplan table hierarchical --cells 'nmt_2/*' --samples 1000 --resume",
-                      "stowplan table placeto --render --json placeto.json",
-                      "stowplan table examples/table.yaml --samples 20"});
   }
 
-  void Run() override {
-    agents::Ranks& ranks = agents::World();
-    const bool runs_cells =
-        !render_ && name_ != tables::kAccuracyTable && tables::FindDerived(name_) == nullptr;
-    if ((!runs_cells || verify_ > 0) && !ranks.first()) return;
-    if (salvage_ && !runs_cells && !render_)
-      throw InputError(
-          fmt::format("--salvage: table {} is made of what others ran and has no store.", name_));
-    if (verify_ > 0) RefuseBesideVerify(runs_cells);
-    if (!adopted_.empty() && (name_ == tables::kAccuracyTable || tables::FindDerived(name_) != nullptr))
-      throw InputError(fmt::format("--adopt: table {} {}.", name_, WhyNoCells()));
-    if (name_ == tables::kAccuracyTable && !json_.empty()) {
-      throw InputError(
-          "--json: table accuracy is made of scores; `stowplan validate --recordings DIR --json FILE` writes "
-          "them.");
-    }
+  // First of all. Without --out the folder is `root`/NAME. `begun`: rows.csv may stand there by itself.
+  void Open(const char* root, bool begun) {
+    std::error_code ignored;
     if (tables::IsTableFile(name_)) {
       own_ = tables::ReadTable(name_);
       file_ = std::exchange(name_, own_->name);
-    }
-    if (!own_) RefuseOtherFiles();
-    CheckFolder();
-    if (name_ == tables::kAccuracyTable) return RenderAccuracy();
-    if (const tables::DerivedRow* derived = tables::FindDerived(name_)) return Derive(*derived);
-    const tables::TableDefinition& table = own_ ? *own_ : tables::FindTable(name_);
-    if (verify_ > 0) return Verify(table);
-    if (render_ && export_)
-      throw InputError("--render: renders rows that were exported before, so not together with --export.");
-    if (render_ && !adopted_.empty())
-      throw InputError("--adopt: takes rows into the store, which --render does not read.");
-    if (render_ && salvage_) throw InputError("--salvage: mends the store, which --render does not read.");
-    if (render_ &&
-        (plan_.samples > 0 || plan_.seeds > 0 || !plan_.cells.empty() || quick_ || budget_ != "standard"))
+    } else if (fs::is_regular_file(name_, ignored) &&
+               std::ranges::find(tables::TableNames(), name_, &tables::TableName::name) ==
+                   tables::TableNames().end()) {
       throw InputError(
-          "--render: renders all rows that there are, so not together with --samples, --seeds, --cells or a "
-          "budget.");
-    if (render_) {
-      const std::vector<tables::CellRecord> rows = ReadRows();
-      if (own_) RefuseOtherScenarios(table, rows);
-      return Render(table, rows);
+          fmt::format("{0}: a table's file has a name that ends in .yaml; rename it, or give ./{0}.", name_));
     }
-    plan_.size = Size();
-    const tables::StaleRows stale = tables::ParseStaleRows(stale_);
-    const std::vector<tables::CellPlan> plans = tables::PlanCells(table, plan_);
-    const tables::Testbed testbed(TestbedFile(table));
-    CheckTestbed(table, testbed);
-    if (own_) CheckRows(testbed, plans);
-    if (ranks.first()) PrepareOutputs();
-    if (salvage_ && ranks.first()) Salvage();
-    if (salvage_) ranks.Exchange({});  // no other rank opens the store before
-    tables::TableStore store(store_);
-    Adopt(table, store);
-    const std::vector<tables::CellRecord> records = Gathered(
-        table, RunAll(table, testbed, tables::ShareOfRank(plans, ranks), store, ranks), store, ranks);
-    if (!ranks.first()) return;
-    if (records.size() < plans.size()) {
-      throw output::Interrupted(fmt::format(
-          "stopped after {} of {} cells; they are kept, the same call with --resume goes on with the others.",
-          records.size(), plans.size()));
-    }
-    if (export_) {
-      const std::string path = (Folder() / "rows.csv").string();
-      if (stale != tables::StaleRows::kDrop) tables::RefuseOtherCells(table, path);
-      return Render(table,
-                    tables::WithStale(table, AllOf(table, testbed, store), RowsBefore(path), stale, path));
-    }
-    Render(tables::PlannedPart(table, plans), records);
+    folder_ = out_.empty() ? fs::path(root) / name_ : fs::path(out_);
+    if (!out_.empty() && !force_) CheckFolder(begun);
   }
 
- private:
-  std::string TestbedFile(const tables::TableDefinition& table) const {
-    return testbed_.empty() ? tables::TestbedPath(table) : testbed_;
+  bool IsDerived() const { return name_ == tables::kAccuracyTable || tables::FindDerived(name_) != nullptr; }
+
+  const tables::TableDefinition& TableOfCells() const {
+    if (IsDerived())
+      throw InputError(fmt::format("table {0} has no cells; `stowplan table derive {0}` makes it.", name_));
+    return own_ ? *own_ : tables::FindTable(name_);
   }
-  void CheckTestbed(const tables::TableDefinition& table, const tables::Testbed& testbed) const {
-    if (!testbed_.empty() && !testbed.calibrated())
+
+  std::string TestbedFile(const tables::TableDefinition& table) const {
+    if (!testbed_.empty() && !fs::exists(testbed_))
       throw InputError(fmt::format("--testbed {}: there is no such file.", testbed_));
-    if (own_ && !table.testbed.empty() && !testbed.calibrated()) {
+    const std::string file = testbed_.empty() ? tables::TestbedPath(table) : testbed_;
+    if (own_ && !table.testbed.empty() && !fs::exists(file)) {
       throw InputError(
           fmt::format("{}: testbed {}: there is no {} here; go to the folder that has it, or give "
                       "--testbed FILE.",
-                      file_, table.testbed, tables::TestbedPath(table)));
+                      file_, table.testbed, file));
     }
+    return file;
   }
 
-  // A row that cannot be made is told before the first cell, not hours later; those of the papers' tables can.
-  static void CheckRows(const tables::Testbed& testbed, const std::vector<tables::CellPlan>& plans) {
-    std::set<std::pair<const tables::TableBlock*, const tables::TableLine*>> rows;
-    for (const tables::CellPlan& plan : plans) {
-      if (rows.emplace(plan.block, plan.line).second && tables::CannotRun(*plan.line).empty())
-        formats::CheckedAt(plan.line->place, [&] { return testbed.Load(*plan.block, *plan.line); });
-    }
-  }
-
-  tables::BudgetSize Size() const {
-    if (quick_ && budget_ != "standard")
-      throw InputError(fmt::format("--quick: is --budget quick, so not together with --budget {}.", budget_));
-    if (quick_) return tables::BudgetSize::kQuick;
-    for (const tables::BudgetSize size : tables::BudgetSizes()) {
-      if (budget_ == ToString(size)) return size;
-    }
-    std::vector<std::string> sizes;
-    for (const tables::BudgetSize size : tables::BudgetSizes()) sizes.emplace_back(ToString(size));
-    throw InputError(
-        fmt::format("--budget {}{}: there are {}.", budget_, DidYouMean(budget_, sizes), JoinNames(sizes)));
-  }
-
-  fs::path Folder() const {
-    if (!out_.empty()) return out_;
-    return fs::path(export_ || render_ || (verify_ > 0 && !own_) ? kExports : kRuns) / name_;
-  }
-
-  // A file under a name that is no table's.
-  void RefuseOtherFiles() const {
-    std::error_code ignored;
-    const auto known = [&](const tables::TableName& table) { return table.name == name_; };
-    if (std::ranges::any_of(tables::TableNames(), known) || !fs::is_regular_file(name_, ignored)) return;
-    throw InputError(fmt::format("{}: a table's file has a name that ends in .yaml; rename it, or give ./{}.",
-                                 name_, name_));
-  }
-
-  // Another table's folder or none of a table, by mistake: its rows would be replaced.
-  void CheckFolder() const {
-    if (out_.empty() || force_) return;
-    const std::string path = (fs::path(out_) / "table.md").string();
-    if (fs::exists(path)) {
-      const std::string text = formats::ReadFile(path);
-      if (text.starts_with(fmt::format("# {}: ", name_))) return;
-      std::string found = "a table.md of something else";
-      for (const tables::TableName& other : tables::TableNames()) {
-        if (text.starts_with(fmt::format("# {}: ", other.name))) found = "table " + std::string(other.name);
-      }
-      throw InputError(
-          fmt::format("{}: holds {}; give another --out, or --force to replace it.", out_, found));
-    }
-    for (const char* file : {"rows.csv", "details.md", "table.csv", "table.tex", "table.html"}) {
-      const bool begun = (render_ || resume_ || verify_ > 0) && std::string_view(file) == "rows.csv";
-      if (begun || !fs::exists(fs::path(out_) / file)) continue;
-      RefuseUnknownFile(out_, file, "table.md");
-    }
-  }
-
-  const char* WhyNoCells() const {
-    return name_ == "gate" ? "has runs, no cells: with --resume it takes those of the rows.csv in its folder"
-                           : "is made of what others ran and has no cells";
-  }
-
-  void RefuseBesideVerify(bool runs_cells) const {
-    Size();  // a budget that there is not is told first
-    if (!runs_cells && !render_) throw InputError(fmt::format("--verify: table {} {}.", name_, WhyNoCells()));
-    for (const auto& [given, option] :
-         {std::pair{render_, "--render"},
-          {export_, "--export"},
-          {resume_, "--resume"},
-          {salvage_, "--salvage"},
-          {!adopted_.empty(), "--adopt"},
-          {!json_.empty(), "--json"},
-          {plan_.samples > 0 || plan_.seeds > 0, "--samples and --seeds: those of the rows hold"},
-          {quick_ || budget_ != "standard", "--budget: that of the rows holds"},
-          {stale_ != "refuse", "--stale"},
-          {store_ != kStore, "--store"},
-          {from_ != kExports, "--from"},
-          {force_, "--force"}}) {
-      if (given)
-        throw InputError(
-            fmt::format("--verify: runs rows again and writes nothing, so not together with {}.", option));
-    }
-  }
-
-  // Before the first cell: what cannot be written is not found after hours of them.
-  void PrepareOutputs() const {
-    formats::PrepareOutput((Folder() / "table.md").string());
-    if (!json_.empty()) formats::PrepareOutput(json_);
-  }
-
-  void RenderAccuracy() const {
-    const std::vector<ScoredFolder> folders = ScoreFolders("results/accuracy");
-    const GpuAccuracy gpus = ReadGpuAccuracy("results/gpu");
-    const output::ReportPage page = MakeAccuracyPage(folders, gpus);
-    const fs::path folder = Folder();
-    formats::MakeFolder(folder.string());
-    formats::WriteFile((folder / "table.md").string(),
-                       output::PrintReportMarkdown(MakeAccuracyVerdict(folders, gpus)));
-    formats::WriteFile((folder / "details.md").string(), output::PrintReportMarkdown(page));
-    formats::WriteFile((folder / "table.html").string(), PrintAccuracyHtml(page, folders));
-    fmt::print("{}\n{}: table.md, details.md, table.html\n", output::PrintReportText(page), folder.string());
-  }
-
-  void Derive(const tables::DerivedRow& derived) const {
-    if (!plan_.cells.empty() && name_ != "gate")
-      throw InputError(fmt::format("--cells: table {} is made of what others ran and has no cells.", name_));
-    const std::vector<tables::TableResults> tables = tables::ReadExported(from_);
-    PrepareOutputs();
-    std::string rows;
-    if (derived.evaluate != nullptr) {
-      const std::string path = (Folder() / "rows.csv").string();
-      if (!render_) formats::WriteFile(path, Evaluate(derived, tables, path));
-      rows = formats::ReadFile(path);
-    }
-    Write(derived.render(tables, rows), derived.evaluate != nullptr);
-  }
-
-  std::string Evaluate(const tables::DerivedRow& derived, const std::vector<tables::TableResults>& tables,
-                       const std::string& rows_path) const {
-    std::optional<output::Progress> progress;
-    tables::DerivedOptions options;
-    options.threads = threads_;
-    options.stop = &output::StopRequested();
-    options.on_part = [&](std::int64_t done, std::int64_t total) {
-      if (!progress) progress.emplace(fmt::format("table {}", name_), total);
-      progress->Update(done);
-    };
-    options.rows_path = rows_path;
-    options.resume = resume_;
-    options.cells = plan_.cells;
-    return derived.evaluate(tables, options);
-  }
-
-  std::vector<tables::CellRecord> ReadRows() const {
-    const std::string path = (Folder() / "rows.csv").string();
-    const std::string ran = (fs::path(kRuns) / name_).string();
-    if (out_.empty() && !fs::exists(path) && fs::exists(fs::path(ran) / "rows.csv")) {
-      throw InputError(
-          fmt::format("--render: there is no {}; --out {} renders what was run here last.", path, ran));
-    }
-    return tables::ParseRows(formats::ReadFile(path), path);
-  }
-
-  std::vector<tables::CellRecord> RunAll(const tables::TableDefinition& table, const tables::Testbed& testbed,
-                                         const std::vector<tables::CellPlan>& plans,
-                                         tables::TableStore& store, const agents::Ranks& ranks) const {
-    tables::RunOptions options;
-    options.checkpoints = (fs::path(store_).parent_path() / "checkpoints").string();
-    options.resume = resume_ || salvage_ || !adopted_.empty();
-    if (options.resume) options.done = store.All(table.name);
-    return RunPlans(table, testbed, plans, options,
-                    {.threads = threads_, .known = store.All(table.name), .quiet = !ranks.first()},
-                    [&](const tables::CellRecord& record) { store.Put(table.name, record); });
-  }
-
-  // With progress; each new result is handed to `keep`.
+  // With progress; each new result is put into the store, where there is one.
   std::vector<tables::CellRecord> RunPlans(const tables::TableDefinition& table,
                                            const tables::Testbed& testbed,
                                            const std::vector<tables::CellPlan>& plans,
                                            tables::RunOptions options,
                                            const tables::CellProgress::Options& drawn,
-                                           const std::function<void(const tables::CellRecord&)>& keep) const {
+                                           tables::TableStore* store = nullptr) const {
     options.threads = threads_;
     options.stop = &output::StopRequested();
     tables::CellProgress progress("table " + table.name + ", cells", plans, drawn);
     options.on_cell = [&](const tables::CellRecord& record, bool skipped) {
-      if (!skipped && record.note.empty()) keep(record);
+      if (store != nullptr && !skipped && record.note.empty()) store->Put(table.name, record);
       progress.Cell(record, skipped);
     };
     options.on_samples = [&](const tables::CellPlan& plan, std::int64_t samples) {
@@ -384,10 +135,234 @@ class TableCommand : public Command {
     return tables::RunCells(table, testbed, plans, options);
   }
 
-  void Salvage() const {
-    const tables::SalvagedStore salvaged = tables::SalvageStore(store_);
-    output::Tell(fmt::format("{}: {} sound cells kept, {} broken ones dropped; the damaged file is {}\n",
-                             store_, salvaged.kept, salvaged.broken, salvaged.damaged));
+  // Before the first cell: what cannot be written is not found after hours of them.
+  void PrepareOutputs() const {
+    formats::PrepareOutput((folder_ / "table.md").string());
+    if (!json_.empty()) formats::PrepareOutput(json_);
+  }
+
+  // Pages are made from the text of rows.csv, never from memory: what is committed can be made again.
+  void Render(const tables::TableDefinition& table, const std::string& rows, bool keep_rows) const {
+    const fs::path gate = fs::path(from_) / "gate" / "rows.csv";
+    std::map<std::string, std::string> misses;
+    if (fs::exists(gate)) misses = tables::GateMisses(formats::ReadFile(gate.string()));
+    const tables::TableResults results(table, tables::ParseRows(rows, RowsPath()), misses);
+    formats::MakeFolder(folder_.string());
+    if (keep_rows) WriteIn("rows.csv", rows);
+    tables::RenderedTable rendered = tables::BuildRenderedTable(results);
+    if (const std::string before = tables::SettingsBefore(results); !before.empty())
+      rendered.facts.emplace_back("of settings before today's", before);
+    Write(rendered, true);
+  }
+
+  // `evaluate`: also its own rows, where it has some; else they are there.
+  void Derive(bool evaluate) const {
+    const tables::DerivedRow* const derived = tables::FindDerived(name_);
+    if (derived == nullptr) return WriteAccuracy();
+    const std::vector<tables::TableResults> tables = tables::ReadExported(from_);
+    PrepareOutputs();
+    const bool has_rows = derived->evaluate != nullptr;
+    if (has_rows && evaluate) WriteIn("rows.csv", Evaluate(*derived, tables));
+    Write(derived->render(tables, has_rows ? formats::ReadFile(RowsPath()) : ""), has_rows);
+  }
+
+  std::string RowsPath() const { return (folder_ / "rows.csv").string(); }
+
+  std::string name_;
+  std::optional<tables::TableDefinition> own_;  // of a file
+  std::string file_;                            // that one
+  std::vector<std::string> cells_;
+  std::string out_;
+  fs::path folder_;  // that one, or what stands for it
+  std::string from_ = kExports;
+  std::string testbed_;
+  std::string json_;
+  int threads_ = 0;
+  bool resume_ = false;
+  bool export_ = false;
+  bool force_ = false;
+
+ private:
+  // Another table's folder or none of a table, by mistake: its rows would be replaced.
+  void CheckFolder(bool begun) const {
+    const std::string path = (folder_ / "table.md").string();
+    if (fs::exists(path)) {
+      const std::string text = formats::ReadFile(path);
+      if (text.starts_with(fmt::format("# {}: ", name_))) return;
+      std::string found = "a table.md of something else";
+      for (const tables::TableName& other : tables::TableNames()) {
+        if (text.starts_with(fmt::format("# {}: ", other.name))) found = "table " + std::string(other.name);
+      }
+      throw InputError(
+          fmt::format("{}: holds {}; give another --out, or --force to replace it.", out_, found));
+    }
+    for (const char* file : {"rows.csv", "details.md", "table.csv", "table.tex", "table.html"}) {
+      if ((begun && std::string_view(file) == "rows.csv") || !fs::exists(folder_ / file)) continue;
+      RefuseUnknownFile(out_, file, "table.md");
+    }
+  }
+
+  std::string Evaluate(const tables::DerivedRow& derived,
+                       const std::vector<tables::TableResults>& tables) const {
+    std::optional<output::Progress> progress;
+    tables::DerivedOptions options;
+    options.threads = threads_;
+    options.stop = &output::StopRequested();
+    options.on_part = [&](std::int64_t done, std::int64_t total) {
+      if (!progress) progress.emplace(fmt::format("table {}", name_), total);
+      progress->Update(done);
+    };
+    options.rows_path = RowsPath();
+    options.resume = resume_;
+    options.cells = cells_;
+    return derived.evaluate(tables, options);
+  }
+
+  void WriteAccuracy() const {
+    if (!json_.empty()) {
+      throw InputError(
+          "--json: table accuracy is made of scores; `stowplan validate --recordings DIR --json FILE` writes "
+          "them.");
+    }
+    const std::vector<ScoredFolder> folders = ScoreFolders((fs::path(from_) / "accuracy").string());
+    const GpuAccuracy gpus = ReadGpuAccuracy((fs::path(from_) / "gpu").string());
+    const output::ReportPage page = MakeAccuracyPage(folders, gpus);
+    formats::MakeFolder(folder_.string());
+    WriteIn("table.md", output::PrintReportMarkdown(MakeAccuracyVerdict(folders, gpus)));
+    WriteIn("details.md", output::PrintReportMarkdown(page));
+    WriteIn("table.html", PrintAccuracyHtml(page, folders));
+    fmt::print("{}\n{}: table.md, details.md, table.html\n", output::PrintReportText(page), folder_.string());
+  }
+
+  void WriteIn(const char* file, const std::string& text) const {
+    formats::WriteFile((folder_ / file).string(), text);
+  }
+
+  void Write(const tables::RenderedTable& rendered, bool has_rows) const {
+    formats::MakeFolder(folder_.string());
+    WriteIn("table.md", tables::RenderMarkdown(rendered));
+    WriteIn("details.md", tables::RenderMarkdownDetails(rendered));
+    WriteIn("table.csv", tables::RenderCsv(rendered));
+    WriteIn("table.tex", tables::RenderLatex(rendered));
+    WriteIn("table.html", tables::RenderHtml(rendered));
+    if (!json_.empty()) return formats::WriteFile(json_, tables::RenderJson(rendered));
+    fmt::print("{}\n{}: {}table.md, details.md, table.html, table.csv, table.tex\n",
+               tables::RenderTerminal(rendered), folder_.string(), has_rows ? "rows.csv, " : "");
+  }
+};
+
+// A row that cannot be made is told before the first cell, not hours later; those of the papers' tables can.
+void CheckRows(const tables::Testbed& testbed, const std::vector<tables::CellPlan>& plans) {
+  std::set<std::pair<const tables::TableBlock*, const tables::TableLine*>> rows;
+  for (const tables::CellPlan& plan : plans) {
+    if (rows.emplace(plan.block, plan.line).second && tables::CannotRun(*plan.line).empty())
+      formats::CheckedAt(plan.line->place, [&] { return testbed.Load(*plan.block, *plan.line); });
+  }
+}
+
+void ReportAdopted(const std::string& path, const std::vector<tables::CellRecord>& rows,
+                   const tables::TableStore::Adopted& adopted) {
+  std::set<std::string> revisions;
+  for (const tables::CellRecord& row : rows) revisions.insert(tables::RevisionText(row));
+  output::Tell(fmt::format("{}: {} of {} rows taken into the store, of revisions {}\n", path, adopted.put,
+                           rows.size(), JoinNames({revisions.begin(), revisions.end()})));
+  for (const tables::CellRecord& own : adopted.other) {
+    output::Tell(fmt::format("{}: {}:{}/{} of seed {} has another result; that of the store is kept: {}\n",
+                             path, own.block, own.row, own.column, own.seed,
+                             own.runtime_us ? fmt::format("{} us", *own.runtime_us) : own.status));
+  }
+}
+
+class TableRun : public TableVerb {
+ public:
+  void Declare(CLI::App& app) override {
+    DeclareTable(app, "folder for the pages; else .stowplan/NAME, with --export results/NAME");
+    DeclareCells(app, "only these: [BLOCK:]ROW/COLUMN with *, several by commas");
+    problem::Whole(
+        app.add_option("--seeds", plan_.seeds, "seeds 1 to N of searched cells; else the budget's"), 1,
+        problem::kMaxSeeds)
+        ->option_text("N");
+    problem::Whole(
+        app.add_option("--samples", plan_.samples, "samples of a searched cell; else the budget's"), 1,
+        problem::kMaxSamples)
+        ->option_text("N");
+    CLI::Option* const budget =
+        problem::OneOf(
+            app.add_option(
+                "--budget", budget_,
+                "samples and seeds of searched cells: quick (minutes), standard (hours), paper (what "
+                "the papers spent)"),
+            {"quick", "standard", "paper"})
+            ->capture_default_str();
+    app.add_flag_callback(
+           "--quick", [this] { budget_ = "quick"; }, "--budget quick")
+        ->excludes(budget);
+    app.add_flag("--resume", resume_, "keep finished cells of this scenario, go on with the others");
+    app.add_option(
+           "--adopt", adopted_,
+           "finished cells of this rows.csv (of a commit, of another machine) that the store has not, "
+           "then as --resume (may be repeated)")
+        ->option_text("FILE");
+    app.add_flag("--export", export_, "write results/NAME: rows.csv and the pages made from it");
+    problem::OneOf(
+        app.add_option(
+            "--stale", stale_,
+            "with --export, what becomes of rows that no cell of today replaces, because settings or "
+            "scenario changed: refuse to export, keep them, drop them"),
+        {"refuse", "keep", "drop"})
+        ->capture_default_str();
+    app.add_option("--store", store_, "working store of finished cells")
+        ->capture_default_str()
+        ->option_text("FILE");
+    DeclareTestbed(app);
+    DeclarePages(app, "the folder with the folder of table gate, which says who did not learn");
+    AddExamples(app, {"stowplan table run hierarchical --quick",
+                      "stowplan table run hierarchical --cells 'nmt_2/*' --samples 1000 --resume",
+                      "stowplan table run examples/table.yaml --samples 20"});
+  }
+
+  void Run() override {
+    agents::Ranks& ranks = agents::World();
+    Open(export_ ? kExports : kRuns, resume_);
+    const tables::TableDefinition& table = TableOfCells();
+    plan_.cells = cells_;
+    for (const tables::BudgetSize size : tables::BudgetSizes())
+      if (budget_ == ToString(size)) plan_.size = size;
+    const tables::StaleRows stale = stale_ == "keep"   ? tables::StaleRows::kKeep
+                                    : stale_ == "drop" ? tables::StaleRows::kDrop
+                                                       : tables::StaleRows::kRefuse;
+    const std::vector<tables::CellPlan> plans = tables::PlanCells(table, plan_);
+    const tables::Testbed testbed(TestbedFile(table));
+    if (own_) CheckRows(testbed, plans);
+    if (ranks.first()) PrepareOutputs();
+    tables::TableStore store(store_);
+    Adopt(table, store);
+    const std::vector<tables::CellRecord> records = Gathered(
+        table, RunAll(table, testbed, tables::ShareOfRank(plans, ranks), store, ranks), store, ranks);
+    if (!ranks.first()) return;
+    if (records.size() < plans.size()) {
+      throw output::Interrupted(fmt::format(
+          "stopped after {} of {} cells; they are kept, the same call with --resume goes on with the others.",
+          records.size(), plans.size()));
+    }
+    if (!export_) return Render(tables::PlannedPart(table, plans), tables::PrintRows(records), true);
+    if (stale != tables::StaleRows::kDrop) tables::RefuseOtherCells(table, RowsPath());
+    Render(table,
+           tables::PrintRows(
+               tables::WithStale(table, AllOf(table, testbed, store), RowsBefore(), stale, RowsPath())),
+           true);
+  }
+
+ private:
+  std::vector<tables::CellRecord> RunAll(const tables::TableDefinition& table, const tables::Testbed& testbed,
+                                         const std::vector<tables::CellPlan>& plans,
+                                         tables::TableStore& store, const agents::Ranks& ranks) const {
+    tables::RunOptions options;
+    options.checkpoints = (fs::path(store_).parent_path() / "checkpoints").string();
+    options.resume = resume_ || !adopted_.empty();
+    if (options.resume) options.done = store.All(table.name);
+    return RunPlans(table, testbed, plans, options,
+                    {.threads = threads_, .known = store.All(table.name), .quiet = !ranks.first()}, &store);
   }
 
   // Those of cells that this table has: tables share some, as mars-pretraining has the learners of mars. Whether they are
@@ -407,19 +382,6 @@ class TableCommand : public Command {
     }
     for (std::size_t i = 0; i < files.size(); ++i)
       ReportAdopted(adopted_[i], files[i], store.Adopt(table.name, files[i]));
-  }
-
-  static void ReportAdopted(const std::string& path, const std::vector<tables::CellRecord>& rows,
-                            const tables::TableStore::Adopted& adopted) {
-    std::set<std::string> revisions;
-    for (const tables::CellRecord& row : rows) revisions.insert(tables::RevisionText(row));
-    output::Tell(fmt::format("{}: {} of {} rows taken into the store, of revisions {}\n", path, adopted.put,
-                             rows.size(), JoinNames({revisions.begin(), revisions.end()})));
-    for (const tables::CellRecord& own : adopted.other) {
-      output::Tell(fmt::format("{}: {}:{}/{} of seed {} has another result; that of the store is kept: {}\n",
-                               path, own.block, own.row, own.column, own.seed,
-                               own.runtime_us ? fmt::format("{} us", *own.runtime_us) : own.status));
-    }
   }
 
   // What all ranks ran, on the first one, which keeps it: their stores may be on other machines.
@@ -450,41 +412,122 @@ class TableCommand : public Command {
     return tables::RunCells(table, testbed, tables::PlanCells(table, everything), options);
   }
 
+  // What stands in the file that an export replaces, and what was adopted for it.
+  std::vector<tables::CellRecord> RowsBefore() const {
+    std::vector<tables::CellRecord> rows;
+    std::vector<std::string> files = adopted_;
+    if (fs::exists(RowsPath())) files.push_back(RowsPath());
+    for (const std::string& file : files) {
+      for (tables::CellRecord& row : tables::ParseRows(formats::ReadFile(file), file))
+        rows.push_back(std::move(row));
+    }
+    return rows;
+  }
+
+  tables::PlanOptions plan_;
+  std::string budget_ = "standard";
+  std::vector<std::string> adopted_;
+  std::string stale_ = "refuse";
+  std::string store_ = kStore;
+};
+
+class TableDerive : public TableVerb {
+ public:
+  void Declare(CLI::App& app) override {
+    DeclareTable(app, "folder for the pages; else .stowplan/NAME, with --export results/NAME",
+                 "bounds, budget, robustness, gate or accuracy");
+    DeclareCells(app, "of gate, only these runs: CASE/AGENT with *, several by commas");
+    app.add_flag("--resume", resume_, "of gate: keep finished runs, go on with the others");
+    app.add_flag("--export", export_, "write results/NAME");
+    DeclarePages(app, "the folder with the other tables' folders, which the table is made of");
+    AddExamples(app, {"stowplan table derive bounds --from .stowplan",
+                      "stowplan table derive gate --cells 'chains_2/*' --resume"});
+  }
+
+  void Run() override {
+    Open(export_ ? kExports : kRuns, resume_);
+    if (!IsDerived()) {
+      throw InputError(fmt::format("table {} has cells; `stowplan table run {}` runs them.", name_,
+                                   TableOfCells().called()));
+    }
+    if (!cells_.empty() && name_ != "gate")
+      throw InputError(fmt::format("--cells: table {} is made of what others ran and has no cells.", name_));
+    Derive(true);
+  }
+};
+
+class TableShow : public TableVerb {
+ public:
+  void Declare(CLI::App& app) override {
+    DeclareTable(app, "folder of rows.csv and of the pages; else results/NAME");
+    DeclareTestbed(app);
+    DeclarePages(app, "the folder with the other tables' folders: what derived tables are made of, and gate");
+    AddExamples(app, {"stowplan table show placeto --json placeto.json",
+                      "stowplan table show examples/table.yaml --out .stowplan/two-workloads"});
+  }
+
+  void Run() override {
+    Open(kExports, true);
+    if (IsDerived()) return Derive(false);
+    const tables::TableDefinition& table = TableOfCells();
+    const std::string ran = (fs::path(kRuns) / name_).string();
+    if (out_.empty() && !fs::exists(RowsPath()) && fs::exists(fs::path(ran) / "rows.csv")) {
+      throw InputError(
+          fmt::format("there is no {}; --out {} shows what was run here last.", RowsPath(), ran));
+    }
+    const std::string rows = formats::ReadFile(RowsPath());
+    if (own_) RefuseOtherScenarios(table, tables::ParseRows(rows, RowsPath()));
+    Render(table, rows, false);
+  }
+
+ private:
   // A user changes a file between two calls: numbers of another graph, machine or agent must not stand under today's.
   void RefuseOtherScenarios(const tables::TableDefinition& table,
                             const std::vector<tables::CellRecord>& rows) const {
-    const tables::Testbed testbed(TestbedFile(table));
-    CheckTestbed(table, testbed);
-    const std::string other = tables::AnyOfOtherScenarios(table, testbed, rows, threads_);
+    const std::string other =
+        tables::AnyOfOtherScenarios(table, tables::Testbed(TestbedFile(table)), rows, threads_);
     if (other.empty()) return;
     throw InputError(
-        fmt::format("{}: row {} is of another graph, machine, agent or budget than {} has now; run it with "
-                    "--resume, which runs what has changed anew.",
-                    (Folder() / "rows.csv").string(), other, file_));
+        fmt::format("{}: row {} is of another graph, machine, agent or budget than {} has now; "
+                    "`stowplan table run {} --resume` runs what has changed anew.",
+                    RowsPath(), other, file_, file_));
+  }
+};
+
+class TableVerify : public TableVerb {
+ public:
+  void Declare(CLI::App& app) override {
+    DeclareTable(app, "folder of rows.csv; else results/NAME, of a file of yours .stowplan/NAME");
+    problem::Whole(app.add_option("--rows", rows_, "how many rows, of every column in turn"), 1, kMaxVerified)
+        ->required()
+        ->option_text("N");
+    DeclareCells(app, "only rows of these: [BLOCK:]ROW/COLUMN with *, several by commas");
+    DeclareTestbed(app);
+    AddExamples(app, {"stowplan table verify placeto --rows 20",
+                      "stowplan table verify placeto --rows 5 --cells 'native:*/placeto'"});
   }
 
-  // Runs some of the rows again. Nothing is written but policies that cells start from, in a folder that is removed.
-  void Verify(const tables::TableDefinition& table) const {
-    const std::string path = (Folder() / "rows.csv").string();
-    if (!fs::exists(path))
-      throw InputError(
-          fmt::format("--verify: there is no {}; --out DIR names the folder of the rows.", path));
+  // Nothing is written but policies that cells start from, in a folder that is removed.
+  void Run() override {
+    Open(tables::IsTableFile(name_) ? kRuns : kExports, true);
+    const tables::TableDefinition& table = TableOfCells();
+    const std::string path = RowsPath();
+    if (!std::filesystem::exists(path))
+      throw InputError(fmt::format("there is no {}; --out DIR names the folder of the rows.", path));
     const std::vector<tables::CellRecord> rows = tables::ParseRows(formats::ReadFile(path), path);
-    const tables::DrawnRows drawn = tables::DrawRows(tables::TableResults(table, rows), rows, plan_.cells,
-                                                     static_cast<std::size_t>(verify_));
+    const tables::DrawnRows drawn =
+        tables::DrawRows(tables::TableResults(table, rows), rows, cells_, static_cast<std::size_t>(rows_));
     if (drawn.rows.empty())
       throw InputError(
           fmt::format("{}: has no row of these cells that was run with today's settings.", path));
     const tables::Testbed testbed(TestbedFile(table));
-    CheckTestbed(table, testbed);
     std::vector<tables::CellPlan> plans;
     for (const tables::CellRecord& row : drawn.rows) plans.push_back(tables::PlanOfRow(table, row));
     const output::TempFolder folder;
     tables::RunOptions options;
     options.checkpoints = folder.path();
     const std::vector<tables::CellRecord> again =
-        RunPlans(table, testbed, plans, options, {.threads = threads_, .known = rows},
-                 [](const tables::CellRecord&) {});
+        RunPlans(table, testbed, plans, options, {.threads = threads_, .known = rows});
     const tables::Comparison compared = tables::CompareRows(drawn.rows, again);
     fmt::print("{}", compared.text);
     if (output::StopRequested())
@@ -500,80 +543,43 @@ class TableCommand : public Command {
     fmt::print("{}\n", counts);
   }
 
-  // What stands in the file that an export replaces, and what was adopted for it.
-  std::vector<tables::CellRecord> RowsBefore(const std::string& path) const {
-    std::vector<tables::CellRecord> rows;
-    std::vector<std::string> files = adopted_;
-    if (fs::exists(path)) files.push_back(path);
-    for (const std::string& file : files) {
-      for (tables::CellRecord& row : tables::ParseRows(formats::ReadFile(file), file))
-        rows.push_back(std::move(row));
-    }
-    return rows;
+ private:
+  int rows_ = 0;
+};
+
+class TableSalvage : public Command {
+ public:
+  void Declare(CLI::App& app) override {
+    app.add_option("--store", store_, "working store of finished cells")
+        ->capture_default_str()
+        ->option_text("FILE");
+    AddExamples(app, {"stowplan table salvage", "stowplan table salvage --store cells.db"});
   }
 
-  // Why learners failed the gate, where its rows are beside the other tables'.
-  std::map<std::string, std::string> Gate() const {
-    const fs::path rows = fs::path(from_) / "gate" / "rows.csv";
-    if (!fs::exists(rows)) return {};
-    return tables::GateMisses(formats::ReadFile(rows.string()));
+  void Run() override {
+    const tables::SalvagedStore salvaged = tables::SalvageStore(store_);
+    output::Tell(fmt::format("{}: {} sound cells kept, {} broken ones dropped; the damaged file is {}\n",
+                             store_, salvaged.kept, salvaged.broken, salvaged.damaged));
   }
 
-  // Renderings are made from the text of rows.csv, never from memory: what is committed can be made again.
-  void Render(const tables::TableDefinition& table, const std::vector<tables::CellRecord>& records) const {
-    const std::string rows = tables::PrintRows(records);
-    const tables::TableResults results(table, tables::ParseRows(rows, (Folder() / "rows.csv").string()),
-                                       Gate());
-    formats::MakeFolder(Folder().string());
-    if (!render_) formats::WriteFile((Folder() / "rows.csv").string(), rows);
-    tables::RenderedTable rendered = tables::BuildRenderedTable(results);
-    if (const std::string before = tables::SettingsBefore(results); !before.empty())
-      rendered.facts.emplace_back("of settings before today's", before);
-    Write(rendered, true);
-  }
-
-  void Write(const tables::RenderedTable& rendered, bool has_rows) const {
-    const fs::path folder = Folder();
-    formats::MakeFolder(folder.string());
-    const auto write = [&](const char* file, const std::string& text) {
-      formats::WriteFile((folder / file).string(), text);
-    };
-    write("table.md", tables::RenderMarkdown(rendered));
-    write("details.md", tables::RenderMarkdownDetails(rendered));
-    write("table.csv", tables::RenderCsv(rendered));
-    write("table.tex", tables::RenderLatex(rendered));
-    write("table.html", tables::RenderHtml(rendered));
-    if (!json_.empty()) return formats::WriteFile(json_, tables::RenderJson(rendered));
-    fmt::print("{}\n{}: {}table.md, details.md, table.html, table.csv, table.tex\n",
-               tables::RenderTerminal(rendered), folder.string(), has_rows ? "rows.csv, " : "");
-  }
-
-  std::string name_;
-  std::optional<tables::TableDefinition> own_;  // of a file
-  std::string file_;                            // that one
-  std::string budget_ = "standard";
-  bool quick_ = false;
-  tables::PlanOptions plan_;
-  bool resume_ = false;
-  std::vector<std::string> adopted_;
-  bool salvage_ = false;
-  bool export_ = false;
-  bool render_ = false;
-  int verify_ = 0;
-  std::string out_;
-  std::string from_ = kExports;
-  std::string stale_ = "refuse";
-  std::string testbed_;
+ private:
   std::string store_ = kStore;
-  int threads_ = 0;
-  bool force_ = false;
-  std::string json_;
 };
 
 }  // namespace
 
-std::unique_ptr<Command> MakeTableCommand() {
-  return std::make_unique<TableCommand>();
+const std::vector<CommandRow>& TableVerbs() {
+  static const std::vector<CommandRow> rows = {
+      {"run", "run the cells of a table, keep each finished one, show the published cell beside ours",
+       Make<TableRun>, true},
+      {"derive", "make a table of what others ran: bounds, budget, robustness, gate, accuracy",
+       Make<TableDerive>},
+      {"show", "run nothing: make the pages of a table from its rows.csv", Make<TableShow>},
+      {"verify", "run rows of a rows.csv again and compare, write nothing", Make<TableVerify>},
+      {"salvage", "keep a damaged store of cells as FILE.damaged, put its sound cells into a new one",
+       Make<TableSalvage>},
+  };
+  return rows;
 }
 
 }  // namespace stowplan::cli

@@ -161,7 +161,7 @@ std::vector<ScoredFolder> ScoreFolders(const std::string& root) {
 output::ReportPage MakeAccuracyPage(const std::vector<ScoredFolder>& folders, const GpuAccuracy& gpus) {
   output::ReportPage page{.title = kTitle,
                           .lead = gpus.lead,
-                          .facts = {{"command", "stowplan table accuracy --export"}},
+                          .facts = {{"command", "stowplan table derive accuracy --export"}},
                           .sections = gpus.verdict};
   page.sections.insert(page.sections.end(), gpus.every_row.begin(), gpus.every_row.end());
   for (const ScoredFolder& folder : folders) {
@@ -175,7 +175,7 @@ output::ReportPage MakeAccuracyPage(const std::vector<ScoredFolder>& folders, co
 output::ReportPage MakeAccuracyVerdict(const std::vector<ScoredFolder>& folders, const GpuAccuracy& gpus) {
   output::ReportPage page{.title = kTitle,
                           .lead = gpus.lead,
-                          .facts = {{"command", "stowplan table accuracy --export"},
+                          .facts = {{"command", "stowplan table derive accuracy --export"},
                                     {"every workload, case and op", "[details.md](details.md)"}},
                           .sections = gpus.verdict};
   for (const ScoredFolder& folder : folders)

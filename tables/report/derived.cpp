@@ -20,7 +20,7 @@ std::vector<TableResults> ReadExported(const std::string& folder) {
   }
   if (tables.empty()) {
     throw InputError(fmt::format(
-        "{}: holds rows.csv of no table; `stowplan table NAME --export` writes results/NAME, --from "
+        "{}: holds rows.csv of no table; `stowplan table run NAME --export` writes results/NAME, --from "
         "names another folder.",
         folder));
   }
@@ -37,7 +37,7 @@ const DerivedRow* FindDerived(const std::string& name) {
 std::vector<std::pair<std::string, std::string>> DerivedProvenance(const std::string& name,
                                                                    const std::vector<TableResults>& tables) {
   std::vector<std::pair<std::string, std::string>> lines = {
-      {"command", fmt::format("stowplan table {} --export", name)}};
+      {"command", fmt::format("stowplan table derive {} --export", name)}};
   for (const TableResults& table : tables) {
     std::set<std::string> revisions;
     for (const CellRecord* record : table.records()) {

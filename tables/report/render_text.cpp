@@ -183,7 +183,8 @@ std::string RenderCsv(const RenderedTable& table) {
 }
 
 std::string RenderLatex(const RenderedTable& table) {
-  std::string text = fmt::format("% Written by stowplan table {}; needs the package booktabs.\n", table.name);
+  std::string text =
+      fmt::format("% Written by stowplan table show {}; needs the package booktabs.\n", table.name);
   for (const RenderedBlock& block : table.blocks) {
     const std::vector<std::string> header = HeaderOf(block);
     text += "\\begin{table}\n  \\centering\n  \\caption{" +

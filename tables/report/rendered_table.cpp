@@ -173,7 +173,7 @@ std::size_t SeedsOf(const Spent& spent) {
 // What makes rows with these budgets and seeds again. Where they differ, several calls made them; this one gives all cells
 // the largest budget and as many seeds as most have.
 std::string ExportCommand(const TableDefinition& table, const Spent& spent, bool exports) {
-  std::string command = fmt::format("stowplan table {}{}", table.called(), exports ? " --export" : "");
+  std::string command = fmt::format("stowplan table run {}{}", table.called(), exports ? " --export" : "");
   const auto seeds = static_cast<std::int64_t>(SeedsOf(spent));
   if (spent.samples == table.quick.samples && seeds == table.quick.seeds) return command + " --budget quick";
   if (spent.samples > 0 && spent.samples != table.standard.samples)
@@ -205,7 +205,7 @@ std::vector<std::string> MoreSeedsCommands(const TableResults& results, const Sp
   }
   std::vector<std::string> commands;
   for (const auto& [seeds, patterns] : cells) {
-    commands.push_back(fmt::format("stowplan table {} --cells '{}' --seeds {}", table.called(),
+    commands.push_back(fmt::format("stowplan table run {} --cells '{}' --seeds {}", table.called(),
                                    fmt::join(patterns, ","), seeds));
     if (spent.samples > 0 && spent.samples != table.standard.samples)
       commands.back() += fmt::format(" --samples {}", spent.samples);

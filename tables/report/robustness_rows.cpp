@@ -216,7 +216,8 @@ std::vector<RobustRecord> ParseRobustRows(const std::string& text) {
   const std::vector<output::CsvLine> lines = output::ParseCsv(text, source);
   if (lines.empty() || lines.front() != Header())
     throw InputError(
-        source + ": the header is not that of this version; `stowplan table robustness` writes them anew.");
+        source +
+        ": the header is not that of this version; `stowplan table derive robustness` writes them anew.");
   std::vector<RobustRecord> records;
   for (std::size_t i = 1; i < lines.size(); ++i) {
     const output::CsvLine& line = lines[i];

@@ -27,8 +27,8 @@ std::unique_ptr<problem::LoadedProblem> TableCells::Load(const TableBlock& block
 }
 
 std::string TableCells::RepeatCommand(const CellPlan& plan) const {
-  std::string command = fmt::format("stowplan table {} --cells {}:{}/{}", table_.called(), plan.block->key,
-                                    plan.line->key, plan.column->key);
+  std::string command = fmt::format("stowplan table run {} --cells {}:{}/{}", table_.called(),
+                                    plan.block->key, plan.line->key, plan.column->key);
   if (plan.size != BudgetSize::kStandard) command += fmt::format(" --budget {}", ToString(plan.size));
   if (plan.column->sampled) command += fmt::format(" --samples {} --seeds {}", plan.budget, plan.seed);
   return command;

@@ -219,7 +219,7 @@ TableDefinition PlannedPart(const TableDefinition& table, const std::vector<Cell
   part.over.clear();
   part.analysis = nullptr;
   part.blocks.front().note +=
-      fmt::format(" Only a part of the table was asked for; `stowplan table {} --resume` runs all of it.",
+      fmt::format(" Only a part of the table was asked for; `stowplan table run {} --resume` runs all of it.",
                   table.called());
   return part;
 }

@@ -10,7 +10,6 @@
 #include <fmt/format.h>
 
 #include "sim/base/error.h"
-#include "sim/base/nearest_name.h"
 #include "sim/base/spec.h"
 #include "sim/formats/formats.h"
 #include "tables/run/runner.h"
@@ -35,15 +34,6 @@ std::string Named(const std::vector<CellRecord>& rows) {
 }
 
 }  // namespace
-
-StaleRows ParseStaleRows(const std::string& text) {
-  const std::vector<std::string> known = {"refuse", "keep", "drop"};
-  const auto found = std::ranges::find(known, text);
-  if (found == known.end())
-    throw InputError(
-        fmt::format("--stale {}{}: there are {}.", text, DidYouMean(text, known), JoinNames(known)));
-  return static_cast<StaleRows>(found - known.begin());
-}
 
 std::vector<CellRecord> WithStale(const TableDefinition& table, std::vector<CellRecord> now,
                                   const std::vector<CellRecord>& before, StaleRows stale,

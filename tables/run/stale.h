@@ -11,8 +11,6 @@
 namespace stowplan::tables {
 
 enum class StaleRows : std::uint8_t { kRefuse, kKeep, kDrop };
-// Throws InputError that lists them.
-StaleRows ParseStaleRows(const std::string& text);
 
 // Rows `now` that are exported, and of the rows `before`, where they are kept, those of cells that have no finished row
 // now. Throws InputError where a row would be lost that is not to be dropped: of such a cell if `stale` is kRefuse; of a

@@ -106,17 +106,17 @@ TEST(Cli, WrongCallsGetOneSentence) {
   ExpectRefused({"list", "agents", "--wrong"}, "stowplan list has no option --wrong;");
   ExpectRefused({"list", "agents", "tables"}, "stowplan list does not take \"tables\"");
   ExpectRefused({"list", "planets"}, "planets");
-  ExpectRefused({"table", "no_such_table"}, "hierarchical");
-  ExpectRefused({"table", "hierarchical", "--seeds", "0"},
+  ExpectRefused({"table", "run", "no_such_table"}, "hierarchical");
+  ExpectRefused({"table", "run", "hierarchical", "--seeds", "0"},
                 "--seeds: \"0\" is not a whole number from 1 to 10,000.");
-  ExpectRefused({"table", "hierarchical", "--samples", "-3"},
+  ExpectRefused({"table", "run", "hierarchical", "--samples", "-3"},
                 "--samples: \"-3\" is not a whole number from 1 to 1,000,000,000,000.");
-  ExpectRefused({"table", "hierarchical", "--samples", "x"},
+  ExpectRefused({"table", "run", "hierarchical", "--samples", "x"},
                 "--samples: \"x\" is not a whole number from 1 to");
   ExpectRefused({"place", "--agent", "brute_force", "--graph", "chain(ops=2000)", "--cluster", kCluster},
                 "more assignments than the limit");
-  ExpectRefused({"table", "hierarchical", "--cells", "rnnlm"}, "ROW/COLUMN");
-  ExpectRefused({"table", "hierarchical", "--cells", "rnnlm/no_such_column"}, "cpu_only");
+  ExpectRefused({"table", "run", "hierarchical", "--cells", "rnnlm"}, "ROW/COLUMN");
+  ExpectRefused({"table", "run", "hierarchical", "--cells", "rnnlm/no_such_column"}, "cpu_only");
   ExpectRefused({"speed", "--graph", "chain", "--cluster", kCluster, "--placements", "many"}, "--placements");
   ExpectRefused({"speed", "--graph", "chain", "--cluster", kCluster, "--placements", "0"},
                 "--placements: \"0\" is not a whole number from 1 to 10,000,000.");
@@ -171,9 +171,10 @@ TEST(Cli, TheNearestNameIsSaid) {
   ExpectRefused({"simulat"}, "there is no verb \"simulat\" (did you mean simulate?)");
   ExpectRefused({"graph", "inof", "chain"}, "there is no verb \"graph inof\" (did you mean info?)");
   ExpectRefused({"list", "agent"}, "(did you mean agents?)");
-  ExpectRefused({"table", "hierachical"}, "(did you mean hierarchical?)");
-  ExpectRefused({"table", "hierarchical", "--budget", "qiuck"}, "(did you mean quick?)");
-  ExpectRefused({"table", "hierarchical", "--cells", "nmt_2/singel_gpu"}, "(did you mean nmt_2/single_gpu?)");
+  ExpectRefused({"table", "run", "hierachical"}, "(did you mean hierarchical?)");
+  ExpectRefused({"table", "run", "hierarchical", "--budget", "qiuck"}, "(did you mean quick?)");
+  ExpectRefused({"table", "run", "hierarchical", "--cells", "nmt_2/singel_gpu"},
+                "(did you mean nmt_2/single_gpu?)");
   ExpectRefused({"graph", "info", "resnet152"}, "(did you mean resnet_152?)");
   ExpectRefused({"graph", "info", "chain(opps=3)"}, "has no parameter 'opps' (did you mean ops?)");
   ExpectRefused({"graph", "info", "inception_v3(mode=trainig)"}, "(did you mean training?)");
@@ -268,24 +269,24 @@ TEST(Cli, TablesAreWrittenForScripts) {
   formats::WriteFile(folder / "t/rows.csv",
                      formats::ReadFile(STOWPLAN_SOURCE_DIR "/results/hierarchical/rows.csv"));
   const auto table =
-      JsonOf(RunStowplan({"table", "hierarchical", "--render", "--out", folder / "t", "--json", "-"}));
+      JsonOf(RunStowplan({"table", "show", "hierarchical", "--out", folder / "t", "--json", "-"}));
   EXPECT_EQ(table["format"], "stowplan.table");
   EXPECT_EQ(table["name"], "hierarchical");
   const auto& block = table["blocks"][0];
   EXPECT_EQ(block["rows"][0]["cells"].size(), block["columns"].size());
   EXPECT_TRUE(std::filesystem::exists(folder / "t/table.md"));
   // Its folder is its own.
-  ExpectRefused({"table", "placeto", "--render", "--out", folder / "t"},
+  ExpectRefused({"table", "show", "placeto", "--out", folder / "t"},
                 "holds table hierarchical; give another --out");
-  ExpectRefused({"table", "bounds", "--out", folder / "t"}, "or --force to replace it");
+  ExpectRefused({"table", "derive", "bounds", "--out", folder / "t"}, "or --force to replace it");
   formats::WriteFile(folder / "t/table.md", "mine\n");
-  ExpectRefused({"table", "bounds", "--out", folder / "t"}, "holds a table.md of something else");
+  ExpectRefused({"table", "derive", "bounds", "--out", folder / "t"}, "holds a table.md of something else");
   std::filesystem::remove_all(folder / "t");
   std::filesystem::create_directory(folder / "t");
   formats::WriteFile(folder / "t/rows.csv", "mine\n");
-  ExpectRefused({"table", "bounds", "--out", folder / "t"},
+  ExpectRefused({"table", "derive", "bounds", "--out", folder / "t"},
                 "holds rows.csv and no table.md that says what it is of");
-  ExpectRefused({"table", "accuracy", "--json", "-"}, "stowplan validate --recordings");
+  ExpectRefused({"table", "derive", "accuracy", "--json", "-"}, "stowplan validate --recordings");
 }
 
 // Nobody's bug: a full disk, a closed stream, a reader that has had enough.

@@ -17,7 +17,7 @@ import unittest
 PROGRAM = os.path.abspath(sys.argv[1])
 PROBLEM = ["--graph", "chain(ops=3)", "--cluster", "k80(gpus=2)"]
 PLACE = ["place", "--agent", "local_search", *PROBLEM, "--samples", "30"]
-TABLE = ["table", "hierarchical", "--quick", "--cells", "rnnlm/single_gpu", "--threads", "1"]
+TABLE = ["table", "run", "hierarchical", "--quick", "--cells", "rnnlm/single_gpu", "--threads", "1"]
 NOBODY = 65534
 
 

@@ -28,7 +28,7 @@ GRAPH = ["simulate", "--graph", "FILE", *CLUSTER, *PRICE, *ON_ONE]
 TRACE = ["calibrate", "FILE", "--out", "fitted.json"]
 ON_CLUSTER = ["simulate", "--graph", "chain", "--cluster", "FILE", *PRICE, *ON_ONE]
 PLACEMENT = ["simulate", "--graph", "chain", *CLUSTER, "--placement", "FILE"]
-TABLE = ["table", "hierarchical", "--cells", "rnnlm/single_gpu", "--seeds", "1", "--out", "out"]
+TABLE = ["table", "run", "hierarchical", "--cells", "rnnlm/single_gpu", "--seeds", "1", "--out", "out"]
 IMPORT = ["graph", "import", "FILE", "--out", "graph.json"]
 SCENARIO = ["place", "--scenario", "FILE"]
 COMMANDS = {
@@ -44,7 +44,7 @@ COMMANDS = {
     "gate": [*TABLE, "--store", "new.db", "--from", "from"],
     "parameters": ["simulate", "--graph", "chain", *CLUSTER, *ON_ONE, "--cost-model", "FILE"],
     "rows": [*TABLE, "--store", "new.db", "--adopt", "FILE"], "store": [*TABLE, "--store", "FILE", "--resume"],
-    "table": ["table", "FILE", "--samples", "1", "--store", "new.db", "--out", "out", "--cells", "none/none"],
+    "table": ["table", "run", "FILE", "--samples", "1", "--store", "new.db", "--out", "out", "--cells", "none/none"],
     "external": ["place", "--agent", "external(command=\"cat FILE\")", "--graph", "chain", *CLUSTER],
 }
 # What else is compressed: YAML takes more memory than JSON, and traces have more events than graphs have ops.

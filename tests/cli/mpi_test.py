@@ -57,7 +57,7 @@ class Mpi(unittest.TestCase):
 
     def test_ranks_share_the_cells_of_a_table(self):
         def rows(ranks, folder):
-            result = stowplan(ranks, "table", "hierarchical", "--cells", "inception_v3/*_gpu,inception_v3/random_block",
+            result = stowplan(ranks, "table", "run", "hierarchical", "--cells", "inception_v3/*_gpu,inception_v3/random_block",
                            "--samples", "100", "--seeds", "3", "--threads", "1", "--out", folder, "--store",
                            os.path.join(folder, "cells.db"))
             self.assertEqual(result.returncode, 0, result.stderr)
@@ -131,7 +131,7 @@ class Mpi(unittest.TestCase):
                          "curve_agent_seconds", "command")} for row in csv.DictReader(file)]
 
         def call(folder, samples):
-            return ["table", "hierarchical", "--cells", "inception_v3/*_gpu,inception_v3/random_block,inception_v3/local_search",
+            return ["table", "run", "hierarchical", "--cells", "inception_v3/*_gpu,inception_v3/random_block,inception_v3/local_search",
                     "--samples", samples, "--seeds", "4", "--threads", "1", "--out", folder, "--store", os.path.join(folder, "cells.db"), "--resume"]
         with tempfile.TemporaryDirectory() as short, tempfile.TemporaryDirectory() as long, tempfile.TemporaryDirectory() as killed:
             # Long enough that a rank dies before the end: five times as many where the build is a fast one.

@@ -120,17 +120,18 @@ TEST(Completion, NamesByWhatTheOptionTakes) {
   EXPECT_THAT(Complete({"place", "--graph", "inc"}), ElementsAre("inception_v3"));
   EXPECT_THAT(Complete({"place", "--cluster", "h100"}), ElementsAre("h100", "h100_hosts"));
   EXPECT_THAT(Complete({"compare", "--agents", "random", "he"}), ElementsAre("heft")) << "each of several";
-  EXPECT_THAT(Complete({"table", "hier"}), ElementsAre("hierarchical"));
+  EXPECT_THAT(Complete({"table", "show", "hier"}), ElementsAre("hierarchical"));
   EXPECT_THAT(Complete({"list", "ag"}), ElementsAre("agents"));
   EXPECT_THAT(Complete({"graph", "info", "nm"}), ElementsAre("nmt", "nmt_family"));
-  EXPECT_THAT(Complete({"table", "hierarchical", "--budget", ""}), ElementsAre("quick", "standard", "paper"));
+  EXPECT_THAT(Complete({"table", "run", "hierarchical", "--budget", ""}),
+              ElementsAre("quick", "standard", "paper"));
   EXPECT_THAT(Complete({"simulate", "--rules", "p"}), ElementsAre("published"));
   EXPECT_THAT(Complete({"calibrate", "--table", "mars"}), ElementsAre("mars", "mars-pretraining"));
 }
 
 TEST(Completion, NothingWhereAFileIsWanted) {
   EXPECT_THAT(Complete({"place", "--out", ""}), IsEmpty());
-  EXPECT_THAT(Complete({"table", "--from", ""}), IsEmpty());
+  EXPECT_THAT(Complete({"table", "show", "--from", ""}), IsEmpty());
   EXPECT_THAT(Complete({"place", "--samples", ""}), IsEmpty());
 }
 

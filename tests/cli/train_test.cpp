@@ -87,7 +87,7 @@ TEST_F(TrainWithLearners, LooksAtTheOutputFirst) {
   EXPECT_FALSE(std::filesystem::exists(folder / "absent"));
 }
 
-// One call for the first time and for every later one, as of `stowplan place` and `stowplan table`.
+// One call for the first time and for every later one, as of `stowplan place` and `stowplan table run`.
 TEST_F(TrainWithLearners, ResumesWhatWasNotBegunAndLeavesWhatIsComplete) {
   const TempFolder folder;
   const auto call = Train(folder / "p", {"--samples", "20", "--resume"});

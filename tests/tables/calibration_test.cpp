@@ -76,7 +76,7 @@ TEST(Freshness, CommittedFittedCellsAreThoseOfTheFit) {
           if (!line.IsFitted(column) || cell == fitted.end() || !ours.median) continue;
           ++found;
           EXPECT_EQ(output::SecondsDigits(*ours.median), cell->second)
-              << cell->first << ": the rows were run with another testbed; stowplan table " << row.name;
+              << cell->first << ": the rows were run with another testbed; stowplan table run " << row.name;
         }
       }
     }

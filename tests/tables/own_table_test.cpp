@@ -25,8 +25,8 @@ using tests::TempFolder;
 TEST(OwnTable, AUsersTableRunsAndIsRenderedAsOurs) {
   const TempFolder folder;
   const auto call = [&](std::vector<std::string> more) {
-    std::vector<std::string> words = {"table",     kExample, "--seeds", "1",
-                                      "--samples", "3",      "--out",   folder / "out"};
+    std::vector<std::string> words = {"table",     "run", kExample, "--seeds",     "1",
+                                      "--samples", "3",   "--out",  folder / "out"};
     words.insert(words.end(), more.begin(), more.end());
     return testing::RunStowplan(words, folder.path());
   };
@@ -38,14 +38,14 @@ TEST(OwnTable, AUsersTableRunsAndIsRenderedAsOurs) {
   EXPECT_THAT(page, HasSubstr("A transformer and Inception-V3 on two GPUs"));
   const std::string rows = formats::ReadFile(folder / "out/rows.csv");
   EXPECT_THAT(rows,
-              HasSubstr("stowplan table " + kExample + " --cells native:transformer_xl_layers_2/random"));
+              HasSubstr("stowplan table run " + kExample + " --cells native:transformer_xl_layers_2/random"));
   // A table of the same name with other cells loses none of them.
   formats::WriteFile(
       folder / "other.yaml",
       "format: stowplan.experiment\nversion: 1\nname: two-workloads\ncluster: k40\ncolumns: [heft]\n"
       "rows: [{workload: chain}]\n");
   const auto other = testing::RunStowplan(
-      {"table", folder / "other.yaml", "--out", folder / "out", "--export"}, folder.path());
+      {"table", "run", folder / "other.yaml", "--out", folder / "out", "--export"}, folder.path());
   EXPECT_EQ(other.status, 2);
   EXPECT_THAT(other.err, HasSubstr("would lose the rows of native:"));
   EXPECT_EQ(formats::ReadFile(folder / "out/rows.csv"), rows);
@@ -54,14 +54,15 @@ TEST(OwnTable, AUsersTableRunsAndIsRenderedAsOurs) {
 TEST(OwnTable, RowsOfAnotherMachineAreNotRenderedAsTodays) {
   const TempFolder folder;
   const std::string text = std::string(kHead) + "samples: 4\nseeds: 1\n" + kRest;
-  const auto call = [&](const std::string& table, const std::vector<std::string>& more) {
+  const auto call = [&](const std::string& table, const char* verb,
+                        const std::vector<std::string>& more = {}) {
     formats::WriteFile(folder / "mine.yaml", table);
-    std::vector<std::string> words = {"table", folder / "mine.yaml", "--out", folder / "out"};
+    std::vector<std::string> words = {"table", verb, folder / "mine.yaml", "--out", folder / "out"};
     words.insert(words.end(), more.begin(), more.end());
     return testing::RunStowplan(words, folder.path());
   };
-  ASSERT_EQ(call(text, {"--samples", "3", "--seeds", "2"}).status, 0);
-  EXPECT_EQ(call(text, {"--render"}).status, 0) << "budget and seeds may be a call's own";
+  ASSERT_EQ(call(text, "run", {"--samples", "3", "--seeds", "2"}).status, 0);
+  EXPECT_EQ(call(text, "show").status, 0) << "budget and seeds may be a call's own";
   const std::string page = formats::ReadFile(folder / "out/table.md");
   for (const auto& [now, other] :
        {std::pair{"k40(gpus=2)", "k80(gpus=2)"}, {"ops=4", "ops=5"}, {"random", "annealing"}}) {
@@ -69,7 +70,7 @@ TEST(OwnTable, RowsOfAnotherMachineAreNotRenderedAsTodays) {
     changed.replace(changed.find(now), std::string(now).size(), other);
     if (std::string(now) == "random")
       changed.replace(changed.find(other), std::string(other).size(), "{key: random, agent: annealing}");
-    const auto refused = call(changed, {"--render"});
+    const auto refused = call(changed, "show");
     EXPECT_EQ(refused.status, 2) << now;
     EXPECT_THAT(refused.err, HasSubstr("is of another graph, machine, agent or budget than")) << now;
   }
@@ -83,34 +84,18 @@ TEST(OwnTable, ARowThatCannotBeMadeIsToldBeforeTheFirstCell) {
                          "samples: 4\nseeds: 1\n"
                          "columns: [random]\nrows: [{workload: chain}, {workload: rnnlm(layer=3)}]\n");
   const auto refused =
-      testing::RunStowplan({"table", folder / "mine.yaml", "--out", folder / "out"}, folder.path());
+      testing::RunStowplan({"table", "run", folder / "mine.yaml", "--out", folder / "out"}, folder.path());
   EXPECT_EQ(refused.status, 2);
   EXPECT_THAT(refused.err, ::testing::AllOf(HasSubstr("rows[1]"), HasSubstr("layer"),
                                             ::testing::Not(HasSubstr("cells: "))));
-}
-
-TEST(OwnTable, OptionsThatDoNothingAreRefused) {
-  const TempFolder folder;
-  formats::WriteFile(folder / "mine.yaml", std::string(kHead) + kRest);
-  for (const auto& [options, said] : std::vector<std::pair<std::vector<std::string>, const char*>>{
-           {{"--render", "--samples", "7"},
-            "--render: renders all rows that there are, so not together with"},
-           {{"--render", "--cells", "*/random"},
-            "--render: renders all rows that there are, so not together with"},
-           {{"--quick", "--budget", "paper"},
-            "--quick: is --budget quick, so not together with --budget paper"}}) {
-    std::vector<std::string> words = {"table", folder / "mine.yaml"};
-    words.insert(words.end(), options.begin(), options.end());
-    testing::ExpectRefused(words, said);
-  }
 }
 
 TEST(OwnTable, APageOpensWithWhatOverNamesUnlessAPartWasAskedFor) {
   const TempFolder folder;
   formats::WriteFile(folder / "mine.yaml", std::string(kHead) + "samples: 4\nover: [random]\n" + kRest);
   const auto run = [&](const std::vector<std::string>& more) {
-    std::vector<std::string> arguments = {"table",   folder / "mine.yaml", "--out",  folder / "out",
-                                          "--store", folder / "store.db",  "--force"};
+    std::vector<std::string> arguments = {"table",        "run",     folder / "mine.yaml", "--out",
+                                          folder / "out", "--store", folder / "store.db",  "--force"};
     arguments.insert(arguments.end(), more.begin(), more.end());
     const auto result = testing::RunStowplan(arguments, folder.path());
     EXPECT_EQ(result.status, 0) << result.err;
@@ -124,7 +109,7 @@ TEST(OwnTable, AUsersMistakesEndWithStatusTwoBeforeAnythingRuns) {
   const TempFolder folder;
   const auto refused = [&](const std::string& text, const std::string& says) {
     formats::WriteFile(folder / "mine.yaml", text);
-    testing::ExpectRefused({"table", folder / "mine.yaml", "--store", folder / "store.db"}, says);
+    testing::ExpectRefused({"table", "run", folder / "mine.yaml", "--store", folder / "store.db"}, says);
     EXPECT_FALSE(std::filesystem::exists(folder / "store.db"));
   };
   refused(std::string(kHead) + "columns: [heft(x=1)]\nrows: [{workload: nmt}]\n", "column heft_x_1: ");
@@ -167,7 +152,7 @@ TEST(OwnTable, AUsersMistakesEndWithStatusTwoBeforeAnythingRuns) {
       "blocks[0].budget must be paper, but is \"all\"");
   refused(std::string(kHead) + "testbed: placetoo\n" + kRest,
           "testbed placetoo: there is no results/placetoo/testbed.json");
-  testing::ExpectRefused({"table", folder / "none.yaml"}, "none.yaml");
+  testing::ExpectRefused({"table", "run", folder / "none.yaml"}, "none.yaml");
 }
 
 TEST(OwnTable, WhatIsNearlyRightIsToldWhatWouldBe) {
@@ -178,13 +163,13 @@ TEST(OwnTable, WhatIsNearlyRightIsToldWhatWouldBe) {
   const auto run = [&](const std::vector<std::string>& call) {
     return testing::RunStowplan(call, folder.path());
   };
-  EXPECT_THAT(run({"table", "mine.txt"}).err,
+  EXPECT_THAT(run({"table", "run", "mine.txt"}).err,
               HasSubstr("mine.txt: a table's file has a name that ends in .yaml"));
-  EXPECT_EQ(run({"table", "mine.yaml", "--samples", "2"}).status, 0);
-  const auto render = run({"table", "mine.yaml", "--render"});
-  EXPECT_EQ(render.status, 2);
-  EXPECT_THAT(render.err, HasSubstr("there is no results/mine/rows.csv; --out .stowplan/mine renders"));
-  EXPECT_EQ(run({"table", "mine.yaml", "--render", "--out", ".stowplan/mine"}).status, 0);
+  EXPECT_EQ(run({"table", "run", "mine.yaml", "--samples", "2"}).status, 0);
+  const auto shown = run({"table", "show", "mine.yaml"});
+  EXPECT_EQ(shown.status, 2);
+  EXPECT_THAT(shown.err, HasSubstr("there is no results/mine/rows.csv; --out .stowplan/mine shows"));
+  EXPECT_EQ(run({"table", "show", "mine.yaml", "--out", ".stowplan/mine"}).status, 0);
 }
 
 // Nothing is run whose results could not be written.
@@ -193,9 +178,9 @@ TEST(OwnTable, OutputsAreLookedAtBeforeTheFirstCell) {
   formats::WriteFile(folder / "mine.yaml", std::string(kHead) + kRest);
   formats::WriteFile(folder / "file", "mine");
   const auto refused = [&](const std::string& option, const std::string& path) {
-    testing::ExpectRefused(
-        {"table", folder / "mine.yaml", "--samples", "2", "--store", folder / "store.db", option, path},
-        "cannot be made one");
+    testing::ExpectRefused({"table", "run", folder / "mine.yaml", "--samples", "2", "--store",
+                            folder / "store.db", option, path},
+                           "cannot be made one");
     EXPECT_FALSE(std::filesystem::exists(folder / "store.db")) << option;
   };
   refused("--out", folder / "file");
@@ -209,7 +194,7 @@ TEST(OwnTable, GraphsOfADataFolderAreReadWhereItIs) {
   formats::WriteFile(
       folder / "mine.yaml",
       std::string(kHead) + "columns: [single_gpu]\nrows: [{key: a, workload: $STOWPLAN_DATA/a/tiny.json}]\n");
-  const std::vector<std::string> call = {"table", folder / "mine.yaml", "--out", folder / "out"};
+  const std::vector<std::string> call = {"table", "run", folder / "mine.yaml", "--out", folder / "out"};
   const auto without = testing::RunStowplan(call, folder.path());
   EXPECT_EQ(without.status, 0) << without.err;
   EXPECT_THAT(formats::ReadFile(folder / "out/details.md"),
@@ -233,8 +218,9 @@ TEST(OwnTable, ABlockThatWasRunByItsNameIsExported) {
                          "columns: [random]\nrows: [{workload: chain(ops=4), paper_samples: 9}]\n"
                          "blocks: [{key: a}, {key: b, budget: paper}]\n");
   const auto rows = [&](const std::vector<std::string>& more) {
-    std::vector<std::string> words = {"table", folder / "mine.yaml", "--samples", "5",       "--seeds", "1",
-                                      "--out", folder / "out",       "--export",  "--resume"};
+    std::vector<std::string> words = {
+        "table", "run",   folder / "mine.yaml", "--samples", "5",       "--seeds",
+        "1",     "--out", folder / "out",       "--export",  "--resume"};
     words.insert(words.end(), more.begin(), more.end());
     const auto ran = testing::RunStowplan(words, folder.path());
     EXPECT_EQ(ran.status, 0) << ran.err;

@@ -72,10 +72,10 @@ TEST(Results, RefusesACellTheTableDoesNotHave) {
   TableDefinition table = TinyTable();
   EXPECT_EQ(refusal(table),
             "rows.csv: has a row of native:rnnlm/no_such_column, which is no cell of table tiny; `stowplan "
-            "table tiny "
+            "table run tiny "
             "--export` writes the rows anew.");
   table.path = "mine.yaml";
-  EXPECT_THAT(refusal(table), ::testing::HasSubstr("`stowplan table mine.yaml` writes the rows anew"));
+  EXPECT_THAT(refusal(table), ::testing::HasSubstr("`stowplan table run mine.yaml` writes the rows anew"));
 }
 
 TEST(Discussion, CountsOnlyPredictedCellsAsAccuracy) {
@@ -211,10 +211,10 @@ TEST(Rendered, TheCommandMakesItsRowsAgain) {
     }
     return BuildRenderedTable(TableResults(table, records)).provenance.front().second;
   };
-  EXPECT_EQ(command(50, 3), "stowplan table tiny --export");
-  EXPECT_EQ(command(10, 1), "stowplan table tiny --export --budget quick");
-  EXPECT_EQ(command(10, 3), "stowplan table tiny --export --samples 10");
-  EXPECT_EQ(command(70, 2), "stowplan table tiny --export --samples 70 --seeds 2");
+  EXPECT_EQ(command(50, 3), "stowplan table run tiny --export");
+  EXPECT_EQ(command(10, 1), "stowplan table run tiny --export --budget quick");
+  EXPECT_EQ(command(10, 3), "stowplan table run tiny --export --samples 10");
+  EXPECT_EQ(command(70, 2), "stowplan table run tiny --export --samples 70 --seeds 2");
 }
 
 TEST(Rendered, ABlockOfThePapersSamplesIsNoBudgetOfTheTable) {

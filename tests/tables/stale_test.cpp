@@ -76,10 +76,5 @@ TEST(Stale, CellsThatTheTableHasNotAndThoseThatWereNotRunAreNoLoss) {
   EXPECT_TRUE(Exported({}, {Row("other", 1, "old"), NotRun("learner", 1)}, StaleRows::kRefuse).empty());
 }
 
-TEST(Stale, TheWordIsOneOfThree) {
-  EXPECT_EQ(ParseStaleRows("keep"), StaleRows::kKeep);
-  EXPECT_THROW(ParseStaleRows("kep"), InputError);
-}
-
 }  // namespace
 }  // namespace stowplan::tables

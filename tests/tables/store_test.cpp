@@ -179,7 +179,7 @@ TEST_F(StoreTest, TakesRecordsFromSeveralThreadsAndPrograms) {
   EXPECT_EQ(first.All("tiny").size(), 40u);
 }
 
-// As the ranks of `mpirun stowplan table` do.
+// As the ranks of `mpirun stowplan table run` do.
 TEST_F(StoreTest, ANewStoreIsOpenedBySeveralAtOnce) {
   constexpr int kOpenings = 20, kThreads = 8;
   for (int opening = 0; opening < kOpenings; ++opening) {
@@ -299,7 +299,7 @@ TEST_F(StoreTest, ADamagedStoreSaysHowToGoOn) {
     } catch (const InputError& error) {
       const std::string message = error.what();
       EXPECT_TRUE(message.starts_with(path() + ": ")) << message;
-      EXPECT_NE(message.find("`stowplan table --salvage`"), std::string::npos) << message;
+      EXPECT_NE(message.find("`stowplan table salvage --store "), std::string::npos) << message;
     }
     const SalvagedStore salvaged = SalvageStore(path());
     EXPECT_EQ(BytesOfFile(salvaged.damaged), bytes) << "the damaged file is not kept as it was";

@@ -144,7 +144,7 @@ TEST(Plan, APartOfATableHasTheRowsAndColumnsThatWereAskedFor) {
   ASSERT_EQ(part.blocks[0].columns.size(), 2u);
   EXPECT_EQ(part.blocks[0].columns[1].key, "learner");
   EXPECT_TRUE(part.claims.empty());  // they speak of the whole table
-  EXPECT_THAT(part.blocks[0].note, ::testing::HasSubstr("stowplan table tiny --resume"));
+  EXPECT_THAT(part.blocks[0].note, ::testing::HasSubstr("stowplan table run tiny --resume"));
 
   const TableDefinition whole = PlannedPart(table, PlanCells(table, {}));
   EXPECT_EQ(whole.blocks.size(), 2u);
@@ -188,7 +188,8 @@ TEST(Runner, FillsRecordsWithResultAndProvenance) {
     EXPECT_FALSE(record.revision.empty());
     EXPECT_FALSE(record.machine.empty());
     EXPECT_EQ(
-        record.command.rfind("stowplan table tiny --cells native:" + record.row + "/" + record.column, 0), 0u)
+        record.command.rfind("stowplan table run tiny --cells native:" + record.row + "/" + record.column, 0),
+        0u)
         << record.command;
     // Without a testbed nothing was fitted, so nothing may be called fitted.
     EXPECT_NE(record.kind, "fitted");
@@ -335,13 +336,21 @@ TEST(TableProgram, KilledAndResumedEqualsUninterrupted) {
   const TempFolder folder;
   const std::string cells = "inception_v3/cpu_only,inception_v3/single_gpu,inception_v3/random_block";
   const auto call = [&](const std::string& out, bool resume) {
-    std::vector<std::string> arguments = {"table",     "hierarchical",
-                                          "--cells",   cells,
-                                          "--samples", "300",
-                                          "--seeds",   "2",
-                                          "--out",     folder / out,
-                                          "--store",   folder / (out + ".db"),
-                                          "--threads", "1"};
+    std::vector<std::string> arguments = {"table",
+                                          "run",
+                                          "hierarchical",
+                                          "--cells",
+                                          cells,
+                                          "--samples",
+                                          "300",
+                                          "--seeds",
+                                          "2",
+                                          "--out",
+                                          folder / out,
+                                          "--store",
+                                          folder / (out + ".db"),
+                                          "--threads",
+                                          "1"};
     if (resume) arguments.emplace_back("--resume");
     return arguments;
   };
@@ -386,9 +395,19 @@ class AdoptTest : public ::testing::Test {
  protected:
   testing::ProgramResult Call(const char* table, const char* cells, const std::string& name,
                               const std::vector<std::string>& others) {
-    std::vector<std::string> arguments = {
-        "table",     table, "--cells", cells, "--out", folder_ / name, "--store", folder_ / name + ".db",
-        "--threads", "1",   "--seeds", "1"};
+    std::vector<std::string> arguments = {"table",
+                                          "run",
+                                          table,
+                                          "--cells",
+                                          cells,
+                                          "--out",
+                                          folder_ / name,
+                                          "--store",
+                                          folder_ / name + ".db",
+                                          "--threads",
+                                          "1",
+                                          "--seeds",
+                                          "1"};
     arguments.insert(arguments.end(), others.begin(), others.end());
     return RunStowplan(arguments, folder_.path());
   }
@@ -500,9 +519,25 @@ TEST_F(AdoptTest, RefusesAFileWithNoCellOfTheTable) {
   const auto result = Call("hierarchical", "*/cpu_only", "out", {"--adopt", rows});
   EXPECT_EQ(result.status, 2);
   EXPECT_THAT(result.err, ::testing::HasSubstr("--adopt " + rows + ": has no cell of table hierarchical."));
-  EXPECT_EQ(Call("hierarchical", "*/cpu_only", "out", {"--adopt", rows, "--render"}).status, 2);
-  testing::ExpectRefused({"table", "bounds", "--adopt", rows}, "--adopt");
-  testing::ExpectRefused({"table", "accuracy", "--adopt", rows}, "--adopt");
+}
+
+TEST_F(AdoptTest, GoesOnWithASalvagedStore) {
+  const char* const cells = "native:inception_v3/single_gpu";
+  ASSERT_EQ(Call("hierarchical", cells, "out", {}).status, 0);
+  const std::vector<CellRecord> rows = Rows("out");
+  const std::string store = folder_ / "out.db";
+  std::string bytes = formats::ReadFile(store);
+  bytes[0] ^= 1;
+  formats::WriteFile(store, bytes);
+  const auto refused = Call("hierarchical", cells, "out", {"--resume"});
+  EXPECT_EQ(refused.status, 2);
+  EXPECT_THAT(refused.err, ::testing::HasSubstr("`stowplan table salvage --store " + store + "`"));
+  const auto salvaged = RunStowplan({"table", "salvage", "--store", store}, folder_.path());
+  EXPECT_EQ(salvaged.status, 0) << salvaged.err;
+  EXPECT_THAT(salvaged.err, ::testing::HasSubstr("1 sound cells kept, 0 broken ones dropped"));
+  EXPECT_EQ(formats::ReadFile(store + ".damaged"), bytes);
+  ASSERT_EQ(Call("hierarchical", cells, "out", {"--resume"}).status, 0);
+  EXPECT_EQ(Rows("out").front().date, rows.front().date) << "run again";
 }
 
 // A page that nobody reads to its end says nothing: the rest is in details.md.
@@ -538,13 +573,11 @@ TEST(Freshness, CommittedTablesAreRenderedFromTheirRows) {
     const TempFolder folder;
     if (std::filesystem::exists(committed + "/rows.csv"))
       std::filesystem::copy(committed + "/rows.csv", folder / "rows.csv");
-    const auto result =
-        RunStowplan({"table", table.name, "--render", "--from", results, "--out", folder.path()});
+    const auto result = RunStowplan({"table", "show", table.name, "--from", results, "--out", folder.path()});
     ASSERT_EQ(result.status, 0) << result.err;
     for (const char* file : {"table.md", "details.md", "table.csv", "table.tex", "table.html"}) {
       EXPECT_EQ(formats::ReadFile(committed + "/" + file), formats::ReadFile(folder / file))
-          << committed << "/" << file << " is stale: build/release/cli/stowplan table " << table.name
-          << " --render";
+          << committed << "/" << file << " is stale: build/release/cli/stowplan table show " << table.name;
     }
   }
 }

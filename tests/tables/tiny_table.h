@@ -80,7 +80,7 @@ inline tables::CellRecord MakeRecord(const char* row, const char* column, const 
   record.samples = record.budget;
   record.lower_bound_us = 0.5e6;
   record.cost_model = "analytic";
-  record.command = "stowplan table tiny";
+  record.command = "stowplan table run tiny";
   record.revision = "0123456789ab";
   record.dirty = "no";
   record.machine = "a machine, 2 cores";

@@ -61,7 +61,7 @@ TEST(CommittedAccuracyTest, TheTableIsFresh) {
   const std::vector<ScoredFolder> folders = ScoreFolders(folder);
   const GpuAccuracy gpus = ReadGpuAccuracy(STOWPLAN_SOURCE_DIR "/results/gpu");
   const output::ReportPage page = MakeAccuracyPage(folders, gpus);
-  const char* const hint = "write it anew: build/release/cli/stowplan table accuracy --export";
+  const char* const hint = "write it anew: build/release/cli/stowplan table derive accuracy --export";
   EXPECT_EQ(formats::ReadFile(folder + "/table.md"),
             output::PrintReportMarkdown(MakeAccuracyVerdict(folders, gpus)))
       << hint;

@@ -257,7 +257,7 @@ TEST_F(RecordedTest, BecomesATableOfAccuracy) {
   options.folder = folder_ / "results/accuracy/here";
   ASSERT_TRUE(RecordWorkload(workload_, options));
   const testing::ProgramResult result =
-      testing::RunStowplan({"table", "accuracy", "--export"}, folder_.path());
+      testing::RunStowplan({"table", "derive", "accuracy", "--export"}, folder_.path());
   ASSERT_EQ(result.status, 0) << result.err;
   // A long name goes on in the next line, so that the table fits the terminal.
   EXPECT_THAT(result.out, AllOf(HasSubstr(workload_.substr(0, workload_.find(','))), HasSubstr("tier A")));
