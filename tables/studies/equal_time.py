@@ -3,7 +3,7 @@
 
     equal_time.py TIMES RESULTS     TIMES: rows.csv files, one folder a table, of
 
-        stowplan table T --cells 'native:*/local_search,native:*/pilot' --samples 2000 --seeds 1 --threads 1 --out TIMES/T
+        stowplan table run T --cells 'native:*/local_search,native:*/pilot' --samples 2000 --seeds 1 --threads 1 --out TIMES/T
 
 Two searches of a row run one after the other there, so that what else the machine does slows both. Only their seconds are taken
 from them: a sample of local search, and of pilot its first sample (planned) and each further one. What was found, and after

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Kills a stowplan command at random moments and resumes it: its results must be those of a run that nobody disturbed.
 
-    tables/studies/kills.py --stowplan build/release/cli/stowplan --kills 10 --seed 1 table hierarchical --quick --cells 'rnnlm/*'
+    tables/studies/kills.py --stowplan build/release/cli/stowplan --kills 10 --seed 1 table run hierarchical --quick --cells 'rnnlm/*'
     tables/studies/kills.py place --agent annealing --graph nmt --cluster 'k40(gpus=2)' --samples 20000
     tables/studies/kills.py compare --agents random annealing --graph nmt --cluster 'k40(gpus=2)' --samples 4000
     tables/studies/kills.py train --agent sgdp --graph 'chain(ops=20)' --cluster 'k40(gpus=2)' --samples 3000
