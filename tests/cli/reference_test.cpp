@@ -45,7 +45,8 @@ std::vector<std::string> WordsOf(const std::string& line) {
 TEST(Reference, EveryVerbHasExamplesThatItTakes) {
   WithProgram([&](const CLI::App& program) {
     for (const VerbText& verb : DescribeVerbs(program)) {
-      if (verb.name == "stowplan graph") continue;  // has verbs of its own
+      if (verb.name == "stowplan graph" || verb.name == "stowplan table")
+        continue;  // have verbs of their own
       EXPECT_FALSE(verb.examples.empty()) << verb.name;
       for (const std::string& example : verb.examples) {
         EXPECT_THAT(example, HasSubstr(verb.name));
