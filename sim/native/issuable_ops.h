@@ -15,21 +15,18 @@ class IssuableOps {
  public:
   explicit IssuableOps(OpIndex ops) : ops_(ops) {}
 
-  // ops: by thread. `priority`: by op; empty = first come, first served.
-  void Reset(const ById<std::int32_t>& ops, std::span<const double> priority) {
+  // `priority`: by op; empty = first come, first served. Then AddThread() for each.
+  void Reset(std::span<const double> priority) {
     priority_ = priority;
     // Sized when they are needed first.
     line_.resize(static_cast<std::size_t>(ops_));
     early_.resize(static_cast<std::size_t>(ops_));
     if (!priority.empty()) ranked_.resize(static_cast<std::size_t>(ops_));
     ends_.clear();
-    std::int32_t begin = 0;
-    for (const std::int32_t count : ops) {
-      ends_.push_back({begin, begin, begin, begin, begin});
-      begin += count;
-    }
     sequence_ = 0;
   }
+  // begin: how many ops the threads before it have.
+  void AddThread(std::int32_t begin) { ends_.push_back({begin, begin, begin, begin, begin}); }
 
   // `number`: the order among those of one moment, before that of the ops.
   void Add(std::int32_t thread, OpIndex op, Moment when, std::int32_t number) {

@@ -3,12 +3,8 @@
 
 #include <memory>
 
-#include "sim/native/ends.h"
-#include "sim/native/issues.h"
-#include "sim/native/records.h"
 #include "sim/native/route_resources.h"
 #include "sim/native/run.h"
-#include "sim/native/sending.h"
 
 namespace stowplan::sim {
 

@@ -10,9 +10,15 @@
 
 namespace stowplan::sim {
 
+using BlockId = std::int32_t;  // from 1 on, in the order of allocation
+inline constexpr BlockId kNoBlock = 0;
+
 // A storage or a workspace, from its request to its free.
 template <typename Moment>
 struct Block {
+  bool is_copy() const { return owner < 0; }
+  OpIndex op() const { return is_copy() ? ~owner : owner; }
+
   Moment allocated = 0;
   Moment freed = 0;
   Bytes bytes = 0;  // rounded

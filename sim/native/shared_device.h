@@ -43,16 +43,15 @@ class SharedDevice {
     Advance(now);
     ops_.push_back({op, static_cast<Int128>(cost) * kRateOne});
   }
-  // Removes those that end now and appends them in op order.
-  void PopEnded(Picos now, std::vector<OpIndex>& ended) {
-    const std::size_t first = ended.size();
+  // Removes those that end now and calls ended(op) for each.
+  template <typename Ended>
+  void PopEnded(Picos now, const Ended& ended) {
     Advance(now);
     std::erase_if(ops_, [&](const Running& running) {
       if (running.remaining > 0) return false;
-      ended.push_back(running.op);
+      ended(running.op);
       return true;
     });
-    std::sort(ended.begin() + static_cast<std::ptrdiff_t>(first), ended.end());
   }
   // Counts copies from and to the device that have started and not ended.
   void AddCopies(Picos now, int change) {

@@ -1,0 +1,272 @@
+// Transfers carry what ops on other devices need over the links (docs/model.md section 4). Internal to sim/native/.
+//
+// Booked links (links/booked_links.h) know the start and the end of a transfer when it queues. Others find them step by
+// step (links/queued_links.h); light transfers are booked everywhere, as they share nothing.
+#pragma once
+
+#include <algorithm>
+#include <functional>
+#include <utility>
+#include <vector>
+
+#include "sim/native/clock.h"
+#include "sim/native/devices.h"
+#include "sim/native/host_threads.h"
+#include "sim/native/index_set.h"
+#include "sim/native/memory.h"
+#include "sim/native/recorder.h"
+#include "sim/native/transfers.h"
+
+namespace stowplan::sim {
+
+// A layer of a run (run.h).
+template <typename Links, typename Moment>
+class Transport : protected HostThreads<Moment> {
+ public:
+  static constexpr bool kBooked = Links::kBooked;
+
+  // links: constructed from what make_links() returns.
+  template <typename MakeLinks>
+  Transport(const Problem& problem, const Moments<Moment>& moments, const MakeLinks& make_links)
+      : HostThreads(problem, moments),
+        links_(make_links()),
+        no_devices_(c_.devices),
+        arrivals_(static_cast<std::size_t>(c_.devices)),
+        queueing_(static_cast<std::size_t>(c_.devices)) {
+    if (kBooked && Devices::slowed_by_copies()) copies_.reserve(2 * c_.most_transfers);
+    if (kBooked) return;
+    transfers_.resize(c_.most_transfers);
+    for (auto* by_transfer : {&sent_block_, &copy_block_}) by_transfer->resize(c_.most_transfers);
+    readers_.resize(c_.edges.size());
+    for (auto* list : {&arrived_, &started_}) list->reserve(c_.most_transfers);
+  }
+
+  void Reset() {
+    links_.Reset();
+    copies_.clear();
+    queued_ = 0;
+    changed_ = false;
+  }
+  // When something is due that is no event of the clock.
+  Moment Next() const {
+    Moment next = copies_.empty() ? kNone : copies_.front().moment;
+    if constexpr (!kBooked) {
+      if (const Picos due = links_.next(); due != kNever) next = std::min(next, moments_.Due(due, now_));
+    }
+    return next;
+  }
+
+  // What an op that has ended sends. To the readers' devices in their order; then each reader learns when it arrives,
+  // those on the op's device too but pass by pass.
+  template <Way kWay>
+  void Send(OpIndex op, DeviceIndex device) {
+    const Id senders_end = c_.rows[op + 1].sender;
+    for (Id i = c_.rows[op].sender; i < senders_end; ++i) {
+      const Compiled::Sender& sender = c_.senders[i];
+      const Id edges_end = c_.senders[i + 1].edge;
+      IndexSet reached = no_devices_;
+      for (Id e = sender.edge; e < edges_end; ++e) {
+        const DeviceIndex to = HostThreads::DeviceOf(c_.edges[e].consumer);
+        reached.Add(to);
+        arrivals_[to].when = kNone;
+      }
+      reached.Drain([&](DeviceIndex to) {
+        Arrival& arrival = arrivals_[to];
+        if (to == device) {
+          const BlockId block = Memory::BlockOf(sender);
+          arrival = kWay == Way::kByList
+                        ? Arrival{Devices::is_cpu(device) ? now_ : 0, block, 0}
+                        : Arrival{HostThreads::LocalsKnown(device), block, HostThreads::LocalsNumber(device)};
+        } else if (arrival.when == kNone) {
+          arrival = MakeTransfer(op, sender, device, to);
+        }
+      });
+      for (Id e = sender.edge; e < edges_end; ++e) {
+        const Compiled::Edge edge = c_.edges[e];
+        const DeviceIndex to = HostThreads::DeviceOf(edge.consumer);
+        if (kWay == Way::kByPass && to == device) continue;
+        const Arrival& arrival = arrivals_[to];
+        Memory::SetInput(edge.input, arrival.block);
+        HostThreads::template Satisfy<kWay>(edge.consumer, arrival.when, arrival.number);
+      }
+    }
+  }
+  void SendByPass(OpIndex op) {
+    const DeviceIndex device = HostThreads::DeviceOf(op);
+    if (!HostThreads::MaySend(op, device)) return;
+    if constexpr (kBooked) {
+      Send<Way::kByPass>(op, device);
+    } else {
+      QueueTransfers(op, device);
+    }
+  }
+  // Those due now, where links are not booked.
+  void EndTransfers() {
+    if constexpr (!kBooked) {
+      if (links_.next() != now_time()) return;
+      changed_ = true;
+      arrived_.clear();
+      links_.End(now_time(), transfers_, arrived_);
+      for (const TransferIndex t : arrived_) {
+        const Transfer& transfer = transfers_[t];
+        Memory::Hold(sent_block_[t], now_);
+        if (Devices::slowed_by_copies()) AddCopies(transfer.route, transfer.move, -1);
+        Recorder::RecordTransferEnd(t, sent_block_[t]);
+        for (Id i = FirstReader(t); i < transfer.readers_end; ++i) {
+          Memory::SetInput(readers_[i].input, copy_block_[t]);
+          HostThreads::template Satisfy<Way::kByPass>(readers_[i].consumer, now_, t);
+        }
+      }
+    }
+  }
+  void StartTransfers() {
+    if constexpr (!kBooked) {
+      if (!std::exchange(changed_, false)) return;
+      started_.clear();
+      links_.Start(now_time(), transfers_, started_);
+      for (const TransferIndex t : started_) {
+        const Transfer& transfer = transfers_[t];
+        copy_block_[t] =
+            Memory::Allocate(now_, now_, transfer.bytes, c_.routes[transfer.route].to, ~transfer.producer);
+        if (Devices::slowed_by_copies()) AddCopies(transfer.route, transfer.move, 1);
+        Recorder::RecordTransferStart(t);
+      }
+    }
+  }
+  // Copies that slow ops down, where they were booked to begin and end now.
+  void CountCopies() {
+    while (!copies_.empty() && copies_.front().moment <= now_) {
+      AddCopies(copies_.front().route, copies_.front().move, copies_.front().change);
+      std::pop_heap(copies_.begin(), copies_.end(), std::greater<>());
+      copies_.pop_back();
+    }
+  }
+
+  void Report(std::vector<LinkUse>& links) const { links_.Report(links); }
+
+ protected:
+  using Clock = sim::Clock<Moment>;
+  using Recorder = sim::Recorder<Moment>;
+  using Memory = sim::Memory<Moment>;
+  using Devices = sim::Devices<Moment>;
+  using HostThreads = sim::HostThreads<Moment>;
+  using Clock::c_, Clock::kNone, Clock::moments_, Clock::now_, Clock::now_time;
+  using typename Clock::Id;
+
+ private:
+  struct Arrival {  // of an output on a device
+    Moment when;
+    BlockId block;
+    std::int32_t number;
+  };
+  struct Queueing {  // of one output to a device
+    Id readers = 0, next = 0;
+  };
+  struct CopyEvent {
+    Moment moment;
+    Picos move;
+    Id route;
+    int change;
+    friend bool operator>(const CopyEvent& a, const CopyEvent& b) { return a.moment > b.moment; }
+  };
+
+  // Inlined by request: a call for each transfer costs several percent of a run.
+  [[gnu::always_inline]] Arrival MakeTransfer(OpIndex op, const Compiled::Sender& sender, DeviceIndex from,
+                                              DeviceIndex to) {
+    const Id route = c_.RouteIndex(from, to);
+    const TransferIndex number = queued_++;
+    if (sender.bytes == 0) {
+      const Moment end = moments_.End(now_, c_.routes[route].latency);
+      Recorder::RecordTransfer(op, sender, route, now_, end, kNoBlock);
+      return {end, kNoBlock, number};
+    }
+    if constexpr (kBooked) {
+      const auto [start, end] = links_.Book(route, sender.output, sender.bytes, now_);
+      Memory::Hold(Memory::BlockOf(sender), end);
+      if (Devices::slowed_by_copies()) BookCopies(route, start, end);
+      Recorder::RecordTransfer(op, sender, route, start, end, Memory::BlockOf(sender));
+      return {end, Memory::Allocate(start, start, sender.bytes, to, ~op), number};
+    }
+    Recorder::RecordTransfer(op, sender, route, 0, 0, kNoBlock);
+    return {kNone, kNoBlock, number};
+  }
+  void QueueTransfers(OpIndex op, DeviceIndex device) {
+    const Id senders_end = c_.rows[op + 1].sender;
+    for (Id i = c_.rows[op].sender; i < senders_end; ++i) {
+      const Compiled::Sender& sender = c_.senders[i];
+      const Id edges_end = c_.senders[i + 1].edge;
+      IndexSet reached = no_devices_;
+      for (Id e = sender.edge; e < edges_end; ++e) {
+        const DeviceIndex to = HostThreads::DeviceOf(c_.edges[e].consumer);
+        reached.Add(to);
+        ++queueing_[to].readers;
+      }
+      reached.Drain([&](DeviceIndex to) {
+        const Id readers = std::exchange(queueing_[to].readers, 0);
+        if (to == device || readers == 0) return;
+        arrivals_[to] = QueueTransfer(op, sender, device, to, readers);
+        queueing_[to].next = FirstReader(arrivals_[to].number);
+      });
+      for (Id e = sender.edge; e < edges_end; ++e) {
+        const Compiled::Edge edge = c_.edges[e];
+        const DeviceIndex to = HostThreads::DeviceOf(edge.consumer);
+        if (to == device) continue;
+        if (sender.bytes > 0) {
+          readers_[queueing_[to].next++] = edge;
+        } else {
+          Memory::SetInput(edge.input, kNoBlock);
+          HostThreads::template Satisfy<Way::kByPass>(edge.consumer, arrivals_[to].when,
+                                                      arrivals_[to].number);
+        }
+      }
+    }
+  }
+  Arrival QueueTransfer(OpIndex op, const Compiled::Sender& sender, DeviceIndex from, DeviceIndex to,
+                        Id readers) {
+    const Arrival arrival = MakeTransfer(op, sender, from, to);
+    Transfer& transfer = transfers_[arrival.number];
+    transfer.readers_end = FirstReader(arrival.number);
+    if (sender.bytes == 0) return arrival;
+    transfer.readers_end += readers;
+    transfer.route = c_.RouteIndex(from, to);
+    transfer.bytes = sender.bytes;
+    transfer.producer = op;
+    transfer.move = c_.MoveTime(c_.routes[transfer.route], sender.output);
+    sent_block_[arrival.number] = Memory::BlockOf(sender);
+    links_.Queue(arrival.number, transfer);
+    changed_ = true;
+    return arrival;
+  }
+  Id FirstReader(TransferIndex t) const { return t == 0 ? 0 : transfers_[t - 1].readers_end; }
+  void AddCopies(Id index, Picos move, int change) {
+    const Compiled::Route& route = c_.routes[index];
+    if (move + route.latency == 0) return;
+    for (const DeviceIndex device : {route.from, route.to}) Devices::AddCopies(device, change);
+  }
+  // They begin and end later.
+  void BookCopies(Id route, Moment start, Moment end) {
+    const Picos move = moments_.TimeOf(end) - moments_.TimeOf(start) - c_.routes[route].latency;
+    for (const CopyEvent event : {CopyEvent{start, move, route, 1}, CopyEvent{end, move, route, -1}}) {
+      copies_.push_back(event);
+      std::push_heap(copies_.begin(), copies_.end(), std::greater<>());
+    }
+  }
+
+  Links links_;
+  TransferIndex queued_ = 0;       // so many transfers have
+  std::vector<CopyEvent> copies_;  // booked; a heap
+
+  // Of links that are not booked.
+  Transfers transfers_;
+  ById<BlockId> sent_block_, copy_block_;  // by transfer
+  ById<Compiled::Edge> readers_;           // those of a transfer stand behind those of the one before
+  bool changed_ = false;
+
+  // Scratch.
+  const IndexSet no_devices_;
+  ById<Arrival> arrivals_;   // of one sender, by device
+  ById<Queueing> queueing_;  // the same where links are not booked
+  std::vector<TransferIndex> arrived_, started_;
+};
+
+}  // namespace stowplan::sim
