@@ -1,4 +1,4 @@
-// What time it is in a run, and what is due next. Internal to sim/native/.
+// What time it is in a run, and what is due next. A layer of a run (run.h).
 #pragma once
 
 #include "sim/compiled.h"

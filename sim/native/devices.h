@@ -1,4 +1,4 @@
-// Devices run the ops that threads have issued (docs/model.md sections 3 and 5). Internal to sim/native/.
+// Devices run the ops that threads have issued (docs/model.md sections 3 and 5). A layer of a run (run.h).
 //
 // A device that works alone, one op at a time at a fixed rate, knows the start and the end of an op when it is issued.
 // Others keep what was issued in a queue and find the ends of what runs step by step (shared_device.h).
@@ -9,10 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "sim/native/clock.h"
 #include "sim/native/index_set.h"
 #include "sim/native/memory.h"
-#include "sim/native/recorder.h"
 #include "sim/native/shared_device.h"
 
 namespace stowplan::sim {
@@ -23,7 +21,6 @@ struct EndedOp {  // in the order in which those of a moment end
   friend auto operator<=>(const EndedOp&, const EndedOp&) = default;
 };
 
-// A layer of a run (run.h).
 template <typename Moment>
 class Devices : protected Memory<Moment> {
  public:
@@ -180,8 +177,8 @@ class Devices : protected Memory<Moment> {
   using Clock = sim::Clock<Moment>;
   using Recorder = sim::Recorder<Moment>;
   using Memory = sim::Memory<Moment>;
-  using Clock::c_, Clock::events_, Clock::kNone, Clock::moments_, Clock::now_, Clock::now_time;
-  using typename Clock::Id;
+  using Clock::c_, Clock::events_, Clock::kNone, Clock::moments_, Clock::now_, Clock::now_time,
+      typename Clock::Id;
 
  private:
   static constexpr std::int32_t kAlone = -1;

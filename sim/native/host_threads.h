@@ -1,4 +1,4 @@
-// Host threads issue ops to the devices (docs/model.md section 2). Internal to sim/native/.
+// Host threads issue ops to the devices (docs/model.md section 2). A layer of a run (run.h).
 //
 // An op for which nothing is missing knows when it becomes issuable, also if that is yet to come. So a thread issues by
 // its list as far as this is known; without a list, an idle one has an event when it can issue the next op.
@@ -9,13 +9,9 @@
 #include <span>
 #include <vector>
 
-#include "sim/native/clock.h"
 #include "sim/native/devices.h"
-#include "sim/native/index_set.h"
 #include "sim/native/issuable_ops.h"
-#include "sim/native/memory.h"
 #include "sim/native/pipeline_order.h"
-#include "sim/native/recorder.h"
 
 namespace stowplan::sim {
 
@@ -23,7 +19,6 @@ namespace stowplan::sim {
 // event by event, each with all that comes of it, by lists or by what is ready.
 enum class Way : std::uint8_t { kByPass, kByList, kByReady };
 
-// A layer of a run (run.h).
 template <typename Moment>
 class HostThreads : protected Devices<Moment> {
  public:
@@ -153,8 +148,7 @@ class HostThreads : protected Devices<Moment> {
   using Recorder = sim::Recorder<Moment>;
   using Memory = sim::Memory<Moment>;
   using Devices = sim::Devices<Moment>;
-  using Clock::c_, Clock::events_, Clock::kNone, Clock::moments_, Clock::now_;
-  using typename Clock::Id;
+  using Clock::c_, Clock::events_, Clock::kNone, Clock::moments_, Clock::now_, typename Clock::Id;
 
  private:
   // Numbers of what makes ops issuable: ends of ops in the order of processing, transfers in that of queueing, issues as

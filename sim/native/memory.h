@@ -1,5 +1,5 @@
 // The storage that a run allocates and holds (docs/model.md section 5). What holds memory is kept until the end of the
-// run and accounted for then (peaks.h). Internal to sim/native/.
+// run and accounted for then (peaks.h). A layer of a run (run.h).
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,6 @@
 
 namespace stowplan::sim {
 
-// A layer of a run (run.h).
 template <typename Moment>
 class Memory : protected Recorder<Moment> {
  public:
@@ -66,18 +65,97 @@ class Memory : protected Recorder<Moment> {
   void SetInput(Compiled::Id input, BlockId block) { input_block_[input] = block; }
 
   // After a run: the peaks, and what did not fit.
-  void FindPeaks(std::span<const DeviceIndex> placement);
+  void FindPeaks(std::span<const DeviceIndex> placement) {
+    std::optional<OutOfMemory>& oom = Recorder::outcome().oom;
+    peaks_.Find(persistent_, {blocks_.data() + 1, blocks_.data() + blocks_end_}, Clock::now_);
+    oom.reset();
+    const auto capacity = [this](DeviceIndex d) {
+      return c_.cluster->devices[static_cast<std::size_t>(d)].capacity();
+    };
+    if (const auto& refused = peaks_.refused()) {
+      const Block<Moment>& block = *refused->block;
+      oom = {block.device,  block.op(),
+             WhatOf(block), moments_.TimeOf(block.allocated),
+             refused->live, capacity(block.device)};
+    }
+    // Persistent bytes come before everything else.
+    bool fit = true;
+    for (DeviceIndex d = 0; d < c_.devices; ++d) fit = fit && persistent_[d] <= capacity(d);
+    if (fit) return;
+    std::fill(persistent_.begin(), persistent_.end(), 0);
+    for (OpIndex op = 0; op < c_.ops; ++op) {
+      const DeviceIndex d = placement[static_cast<std::size_t>(op)];
+      persistent_[d] += PersistentOf(op, d);
+      if (persistent_[d] <= capacity(d)) continue;
+      oom = {d, op, OutOfMemory::What::kPersistent, 0, persistent_[d], capacity(d)};
+      return;
+    }
+  }
   Bytes peak(DeviceIndex device) const { return peaks_.peak(device); }
   // Every change of memory, for a timeline. ends: by op.
-  void RecordMemory(std::span<const DeviceIndex> placement, const ById<Moment>& ends);
+  void RecordMemory(std::span<const DeviceIndex> placement, const ById<Moment>& ends) {
+    std::vector<Change> changes;
+    ById<Change> frees(static_cast<std::size_t>(blocks_end_));
+    for (BlockId b = kNoBlock + 1; b < blocks_end_; ++b) {
+      const OpIndex owner = blocks_[b].owner;
+      changes.push_back({blocks_[b].allocated, {owner < 0 ? 3 : 2, owner < 0 ? b : owner, b, 0}, b, false});
+      // Only a workspace is held by nothing that is looked at below: it comes first.
+      frees[b] = {blocks_[b].freed, {-1, blocks_[b].device, owner, 0}, b, true};
+    }
+    const auto held = [&](BlockId b, Moment until, std::array<std::int32_t, 4> turn) {
+      if (b != kNoBlock && until == blocks_[b].freed) frees[b].turn = std::max(frees[b].turn, turn);
+    };
+    for (OpIndex op = 0; op < c_.ops; ++op) {
+      std::int32_t place = 0;
+      const DeviceIndex device = placement[static_cast<std::size_t>(op)];
+      for (Id o = c_.rows[op].output; o < c_.rows[op + 1].output; ++o)
+        held(output_block_[o], ends[op], {0, device, op, ++place});
+      for (Id i = c_.rows[op].input; i < c_.rows[op + 1].input; ++i)
+        held(input_block_[i], ends[op], {0, device, op, ++place});
+    }
+    TransferIndex t = 0;
+    for (const auto& [block, end] : Recorder::sent()) held(block, end, {1, t++, 0, 0});
+    changes.insert(changes.end(), frees.begin() + 1, frees.end());
+    std::sort(changes.begin(), changes.end());
+
+    ById<Bytes> live(static_cast<std::size_t>(c_.devices), 0);
+    const auto record = [&](Moment moment, DeviceIndex d, OpIndex op, OutOfMemory::What what, Bytes change) {
+      live[d] += change;
+      Recorder::outcome().memory.push_back({moments_.TimeOf(moment), d, live[d], op, what, change});
+    };
+    for (OpIndex op = 0; op < c_.ops; ++op) {
+      const DeviceIndex d = placement[static_cast<std::size_t>(op)];
+      if (c_.persistent[op] != 0) record(0, d, op, OutOfMemory::What::kPersistent, PersistentOf(op, d));
+    }
+    for (auto change = changes.begin(); change != changes.end(); ++change) {
+      const Block<Moment>& block = blocks_[change->block];
+      Bytes bytes = change->frees ? -block.bytes : block.bytes;
+      // All that an op asks for is one request.
+      while (!change->frees && !block.is_copy() && change + 1 != changes.end() && !(change + 1)->frees &&
+             blocks_[(change + 1)->block].owner == block.owner)
+        bytes += blocks_[(++change)->block].bytes;
+      record(change->moment, block.device, block.op(), WhatOf(block), bytes);
+    }
+  }
 
  protected:
   using Clock = sim::Clock<Moment>;
   using Recorder = sim::Recorder<Moment>;
-  using Clock::c_, Clock::moments_;
-  using typename Clock::Id;
+  using Clock::c_, Clock::moments_, typename Clock::Id;
 
  private:
+  // A change of memory, where it stands in its moment: what is freed by the end of an op (device, op, what it held),
+  // then by that of a transfer, then the requests of ops, then copies.
+  struct Change {
+    Moment moment;
+    std::array<std::int32_t, 4> turn;
+    BlockId block;
+    bool frees;
+    friend bool operator<(const Change& a, const Change& b) {
+      return std::tie(a.moment, a.turn) < std::tie(b.moment, b.turn);
+    }
+  };
+
   Bytes PersistentOf(OpIndex op, DeviceIndex device) const {
     return RoundUp(c_.persistent[op], granularity_[device]);
   }
@@ -93,92 +171,5 @@ class Memory : protected Recorder<Moment> {
   ById<Bytes> persistent_;      // by device
   Peaks<Moment> peaks_;
 };
-
-template <typename Moment>
-void Memory<Moment>::FindPeaks(std::span<const DeviceIndex> placement) {
-  std::optional<OutOfMemory>& oom = Recorder::outcome().oom;
-  peaks_.Find(persistent_, {blocks_.data() + 1, blocks_.data() + blocks_end_}, Clock::now_);
-  oom.reset();
-  const auto capacity = [this](DeviceIndex d) {
-    return c_.cluster->devices[static_cast<std::size_t>(d)].capacity();
-  };
-  if (const auto& refused = peaks_.refused()) {
-    const Block<Moment>& block = *refused->block;
-    oom = {block.device,          block.op(), WhatOf(block), moments_.TimeOf(block.allocated), refused->live,
-           capacity(block.device)};
-  }
-  // Persistent bytes come before everything else.
-  bool fit = true;
-  for (DeviceIndex d = 0; d < c_.devices; ++d) fit = fit && persistent_[d] <= capacity(d);
-  if (fit) return;
-  std::fill(persistent_.begin(), persistent_.end(), 0);
-  for (OpIndex op = 0; op < c_.ops; ++op) {
-    const DeviceIndex d = placement[static_cast<std::size_t>(op)];
-    persistent_[d] += PersistentOf(op, d);
-    if (persistent_[d] <= capacity(d)) continue;
-    oom = {d, op, OutOfMemory::What::kPersistent, 0, persistent_[d], capacity(d)};
-    return;
-  }
-}
-
-// A change of memory, where it stands in its moment: what is freed by the end of an op (device, op, what it held),
-// then by that of a transfer, then the requests of ops, then copies.
-template <typename Moment>
-struct MemoryChange {
-  Moment moment;
-  std::array<std::int32_t, 4> turn;
-  BlockId block;
-  bool frees;
-  friend bool operator<(const MemoryChange& a, const MemoryChange& b) {
-    return std::tie(a.moment, a.turn) < std::tie(b.moment, b.turn);
-  }
-};
-
-template <typename Moment>
-void Memory<Moment>::RecordMemory(std::span<const DeviceIndex> placement, const ById<Moment>& ends) {
-  using Change = MemoryChange<Moment>;
-  std::vector<Change> changes;
-  ById<Change> frees(static_cast<std::size_t>(blocks_end_));
-  for (BlockId b = kNoBlock + 1; b < blocks_end_; ++b) {
-    const OpIndex owner = blocks_[b].owner;
-    changes.push_back({blocks_[b].allocated, {owner < 0 ? 3 : 2, owner < 0 ? b : owner, b, 0}, b, false});
-    // Only a workspace is held by nothing that is looked at below: it comes first.
-    frees[b] = {blocks_[b].freed, {-1, blocks_[b].device, owner, 0}, b, true};
-  }
-  const auto held = [&](BlockId b, Moment until, std::array<std::int32_t, 4> turn) {
-    if (b != kNoBlock && until == blocks_[b].freed) frees[b].turn = std::max(frees[b].turn, turn);
-  };
-  for (OpIndex op = 0; op < c_.ops; ++op) {
-    std::int32_t place = 0;
-    const DeviceIndex device = placement[static_cast<std::size_t>(op)];
-    for (Id o = c_.rows[op].output; o < c_.rows[op + 1].output; ++o)
-      held(output_block_[o], ends[op], {0, device, op, ++place});
-    for (Id i = c_.rows[op].input; i < c_.rows[op + 1].input; ++i)
-      held(input_block_[i], ends[op], {0, device, op, ++place});
-  }
-  TransferIndex t = 0;
-  for (const auto& [block, end] : Recorder::sent()) held(block, end, {1, t++, 0, 0});
-  changes.insert(changes.end(), frees.begin() + 1, frees.end());
-  std::sort(changes.begin(), changes.end());
-
-  ById<Bytes> live(static_cast<std::size_t>(c_.devices), 0);
-  const auto record = [&](Moment moment, DeviceIndex d, OpIndex op, OutOfMemory::What what, Bytes change) {
-    live[d] += change;
-    Recorder::outcome().memory.push_back({moments_.TimeOf(moment), d, live[d], op, what, change});
-  };
-  for (OpIndex op = 0; op < c_.ops; ++op) {
-    const DeviceIndex d = placement[static_cast<std::size_t>(op)];
-    if (c_.persistent[op] != 0) record(0, d, op, OutOfMemory::What::kPersistent, PersistentOf(op, d));
-  }
-  for (auto change = changes.begin(); change != changes.end(); ++change) {
-    const Block<Moment>& block = blocks_[change->block];
-    Bytes bytes = change->frees ? -block.bytes : block.bytes;
-    // All that an op asks for is one request.
-    while (!change->frees && !block.is_copy() && change + 1 != changes.end() && !(change + 1)->frees &&
-           blocks_[(change + 1)->block].owner == block.owner)
-      bytes += blocks_[(++change)->block].bytes;
-    record(change->moment, block.device, block.op(), WhatOf(block), bytes);
-  }
-}
 
 }  // namespace stowplan::sim

@@ -1,5 +1,5 @@
-// What a run tells of its ops and transfers while it goes on, if it was asked to (RunOptions::Record). Internal to
-// sim/native/.
+// What a run tells of its ops and transfers while it goes on, if it was asked to (RunOptions::Record). A layer of
+// a run (run.h).
 #pragma once
 
 #include "sim/native/clock.h"
@@ -9,7 +9,6 @@
 
 namespace stowplan::sim {
 
-// A layer of a run (run.h).
 template <typename Moment>
 class Recorder : protected Clock<Moment> {
  public:

@@ -13,11 +13,6 @@
 #include <vector>
 
 #include "sim/base/error.h"
-#include "sim/native/clock.h"
-#include "sim/native/devices.h"
-#include "sim/native/host_threads.h"
-#include "sim/native/memory.h"
-#include "sim/native/recorder.h"
 #include "sim/native/transport.h"
 #include "sim/simulator.h"
 
@@ -35,7 +30,31 @@ class NativeRun : Transport<Links, Moment> {
   }
 
   // nullptr if it takes longer than moments can hold.
-  const Outcome* Run(const Placement& placement, const RunOptions& options);
+  const Outcome* Run(const Placement& placement, const RunOptions& options) {
+    STOWPLAN_CHECK_EQ(placement.device.size(), static_cast<std::size_t>(c_.ops));
+    Reset(placement, options);
+    const Picos cutoff = options.cutoff.value_or(kNever);
+    // No event from there on is taken.
+    const Moment limit =
+        std::min(Moments<Moment>::kTooLate, cutoff == kNever ? kNone : moments_.At(cutoff + 1));
+    if (!Devices::stopped()) {
+      HostThreads::Begin();
+      if (!Links::kBooked || !simple_) {
+        RunPasses(limit);
+      } else if (HostThreads::listed()) {
+        RunEvents<Way::kByList>(limit);
+      } else {
+        RunEvents<Way::kByReady>(limit);
+      }
+    }
+    const Moment next = NextPass();
+    if (!Devices::stopped()) {
+      if (next == kNone) return Finish(placement);
+      if (next >= Moments<Moment>::kTooLate) return nullptr;
+    }
+    SetStopped(cutoff, static_cast<std::size_t>(c_.devices), c_.cluster->links.size(), Recorder::outcome());
+    return &Recorder::outcome();
+  }
 
  private:
   using Clock = sim::Clock<Moment>;
@@ -46,15 +65,113 @@ class NativeRun : Transport<Links, Moment> {
   using Transport = sim::Transport<Links, Moment>;
   using Clock::c_, Clock::events_, Clock::kNone, Clock::moments_, Clock::now_, Clock::now_time;
 
-  void Reset(const Placement& placement, const RunOptions& options);
+  void Reset(const Placement& placement, const RunOptions& options) {
+    Clock::Reset();
+    Recorder::Reset(options.record);
+    Memory::Reset();
+    Devices::Reset();
+    Transport::Reset();
+    for (OpIndex op = 0; op < c_.ops; ++op) {
+      const DeviceIndex device = placement.device[static_cast<std::size_t>(op)];
+      HostThreads::Place(op, device);
+      Devices::Place(device);
+      Memory::Place(op, device);
+    }
+    Devices::Begin(placement.device, options.cutoff.value_or(kNever));
+    HostThreads::Order(placement);
+  }
+  // Without passes. Nothing else of an event's moment concerns what comes of it, and in the order of ops, in which those of
+  // one moment end, their transfers queue.
   template <Way kWay>
-  void RunEvents(Moment limit);
-  void RunPasses(Moment limit);
+  [[gnu::noinline, gnu::flatten]] void RunEvents(Moment limit) {
+    constexpr bool kByReady = kWay == Way::kByReady;
+    if (kByReady) HostThreads::template RunIdle<kWay>();
+    for (auto event = events_.next(); event.moment < limit && !Devices::stopped(); event = events_.next()) {
+      now_ = event.moment;
+      if (kByReady && event.number >= c_.ops) {
+        HostThreads::template RunAlone<kWay>(event.number - c_.ops);
+        continue;
+      }
+      const OpIndex op = event.number;
+      const DeviceIndex device = HostThreads::DeviceOf(op);
+      HostThreads::CountEnd();
+      if (!kByReady) Devices::NextEnd(device);
+      Transport::template Send<kWay>(op, device);
+      if (!kByReady) continue;
+      Devices::PopEnd(device);
+      HostThreads::template RunAlone<kWay>(device);
+      HostThreads::template RunIdle<kWay>();
+    }
+  }
+  void RunPasses(Moment limit) {
+    for (Moment next = now_; next < limit && !Devices::stopped(); next = NextPass()) {
+      now_ = next;
+      Pass();
+    }
+  }
   Moment NextPass() const { return std::min(events_.next().moment, Transport::Next()); }
-  void Pass();
-  void TakeEvents();
-  void EndOps();
-  const Outcome* Finish(const Placement& placement);
+  // The steps of docs/model.md section 6. Step 6 comes before 4 and 5: neither concerns the other.
+  [[gnu::flatten]] void Pass() {
+    TakeEvents();                                                 // 1
+    if (!simple_) EndOps();                                       // 1
+    Transport::EndTransfers();                                    // 2
+    for (const OpIndex op : to_send_) Transport::SendByPass(op);  // 6
+    to_send_.clear();
+    HostThreads::RunThreads();          // 4
+    if (!simple_) Devices::StartOps();  // 5
+    Transport::StartTransfers();        // 7
+    if (simple_) return;
+    Transport::CountCopies();                                  // 7
+    Devices::UpdateRates([this](DeviceIndex d, Moment next) {  // 7
+      Clock::SetWake(d, HostThreads::one_thread() ? next : std::min(next, HostThreads::Next(d)));
+    });
+  }
+  void TakeEvents() {
+    for (auto event = events_.next(); event.moment <= now_; event = events_.next()) {
+      if (event.number < c_.ops) {
+        const OpIndex op = event.number;
+        const DeviceIndex device = HostThreads::DeviceOf(op);
+        Devices::NextEnd(device);
+        if (simple_) {  // no two of one device, and in the order of ops
+          HostThreads::End(op, device);
+          to_send_.push_back(op);
+        } else {
+          ended_.push_back({device, op});
+        }
+        continue;
+      }
+      const std::int32_t source = event.number - c_.ops;
+      events_.SetNone(source);
+      const bool process = source == c_.devices;
+      if (!process && !Devices::IsAlone(source)) Devices::PopEnded(source, ended_);
+      if (process || !HostThreads::one_thread()) HostThreads::LookAt(HostThreads::ThreadOf(source));
+    }
+  }
+  // All ends of the moment in their order; and in that of the ops their transfers queue.
+  void EndOps() {
+    if (ended_.empty()) return;
+    std::sort(ended_.begin(), ended_.end());
+    for (const auto& [device, op] : ended_) {
+      if (!Devices::IsAlone(device)) Devices::End(op, device);
+      HostThreads::End(op, device);
+      to_send_.push_back(op);
+    }
+    ended_.clear();
+    std::sort(to_send_.begin(), to_send_.end());
+  }
+  const Outcome* Finish(const Placement& placement) {
+    STOWPLAN_CHECK_EQ(HostThreads::ended(), c_.ops);
+    Outcome& outcome = Recorder::outcome();
+    outcome.stopped = false;
+    outcome.runtime = now_time();
+    Memory::FindPeaks(placement.device);
+    outcome.devices.clear();
+    for (DeviceIndex d = 0; d < c_.devices; ++d)
+      outcome.devices.push_back({Devices::busy(d), Memory::peak(d)});
+    Transport::Report(outcome.links);
+    if (Recorder::timeline()) Memory::RecordMemory(placement.device, Devices::ends());
+    return &outcome;
+  }
 
   const bool simple_;  // all devices work alone and have threads of their own
 
@@ -62,151 +179,5 @@ class NativeRun : Transport<Links, Moment> {
   std::vector<EndedOp> ended_;
   std::vector<OpIndex> to_send_;  // ended, in the order in which their transfers queue
 };
-
-template <typename Links, typename Moment>
-const Outcome* NativeRun<Links, Moment>::Run(const Placement& placement, const RunOptions& options) {
-  STOWPLAN_CHECK_EQ(placement.device.size(), static_cast<std::size_t>(c_.ops));
-  Reset(placement, options);
-  const Picos cutoff = options.cutoff.value_or(kNever);
-  // No event from there on is taken.
-  const Moment limit =
-      std::min(Moments<Moment>::kTooLate, cutoff == kNever ? kNone : moments_.At(cutoff + 1));
-  if (!Devices::stopped()) {
-    HostThreads::Begin();
-    if (!Links::kBooked || !simple_) {
-      RunPasses(limit);
-    } else if (HostThreads::listed()) {
-      RunEvents<Way::kByList>(limit);
-    } else {
-      RunEvents<Way::kByReady>(limit);
-    }
-  }
-  const Moment next = NextPass();
-  if (!Devices::stopped()) {
-    if (next == kNone) return Finish(placement);
-    if (next >= Moments<Moment>::kTooLate) return nullptr;
-  }
-  SetStopped(cutoff, static_cast<std::size_t>(c_.devices), c_.cluster->links.size(), Recorder::outcome());
-  return &Recorder::outcome();
-}
-
-template <typename Links, typename Moment>
-void NativeRun<Links, Moment>::Reset(const Placement& placement, const RunOptions& options) {
-  Clock::Reset();
-  Recorder::Reset(options.record);
-  Memory::Reset();
-  Devices::Reset();
-  Transport::Reset();
-  for (OpIndex op = 0; op < c_.ops; ++op) {
-    const DeviceIndex device = placement.device[static_cast<std::size_t>(op)];
-    HostThreads::Place(op, device);
-    Devices::Place(device);
-    Memory::Place(op, device);
-  }
-  Devices::Begin(placement.device, options.cutoff.value_or(kNever));
-  HostThreads::Order(placement);
-}
-
-template <typename Links, typename Moment>
-void NativeRun<Links, Moment>::RunPasses(Moment limit) {
-  for (Moment next = now_; next < limit && !Devices::stopped(); next = NextPass()) {
-    now_ = next;
-    Pass();
-  }
-}
-
-// The steps of docs/model.md section 6. Step 6 comes before 4 and 5: neither concerns the other.
-template <typename Links, typename Moment>
-[[gnu::flatten]] void NativeRun<Links, Moment>::Pass() {
-  TakeEvents();                                                 // 1
-  if (!simple_) EndOps();                                       // 1
-  Transport::EndTransfers();                                    // 2
-  for (const OpIndex op : to_send_) Transport::SendByPass(op);  // 6
-  to_send_.clear();
-  HostThreads::RunThreads();          // 4
-  if (!simple_) Devices::StartOps();  // 5
-  Transport::StartTransfers();        // 7
-  if (simple_) return;
-  Transport::CountCopies();                                  // 7
-  Devices::UpdateRates([this](DeviceIndex d, Moment next) {  // 7
-    Clock::SetWake(d, HostThreads::one_thread() ? next : std::min(next, HostThreads::Next(d)));
-  });
-}
-
-template <typename Links, typename Moment>
-inline void NativeRun<Links, Moment>::TakeEvents() {
-  for (auto event = events_.next(); event.moment <= now_; event = events_.next()) {
-    if (event.number < c_.ops) {
-      const OpIndex op = event.number;
-      const DeviceIndex device = HostThreads::DeviceOf(op);
-      Devices::NextEnd(device);
-      if (simple_) {  // no two of one device, and in the order of ops
-        HostThreads::End(op, device);
-        to_send_.push_back(op);
-      } else {
-        ended_.push_back({device, op});
-      }
-      continue;
-    }
-    const std::int32_t source = event.number - c_.ops;
-    events_.SetNone(source);
-    const bool process = source == c_.devices;
-    if (!process && !Devices::IsAlone(source)) Devices::PopEnded(source, ended_);
-    if (process || !HostThreads::one_thread()) HostThreads::LookAt(HostThreads::ThreadOf(source));
-  }
-}
-
-// All ends of the moment in their order; and in that of the ops their transfers queue.
-template <typename Links, typename Moment>
-void NativeRun<Links, Moment>::EndOps() {
-  if (ended_.empty()) return;
-  std::sort(ended_.begin(), ended_.end());
-  for (const auto& [device, op] : ended_) {
-    if (!Devices::IsAlone(device)) Devices::End(op, device);
-    HostThreads::End(op, device);
-    to_send_.push_back(op);
-  }
-  ended_.clear();
-  std::sort(to_send_.begin(), to_send_.end());
-}
-
-// Without passes. Nothing else of an event's moment concerns what comes of it, and in the order of ops, in which those of
-// one moment end, their transfers queue.
-template <typename Links, typename Moment>
-template <Way kWay>
-[[gnu::noinline, gnu::flatten]] void NativeRun<Links, Moment>::RunEvents(Moment limit) {
-  constexpr bool kByReady = kWay == Way::kByReady;
-  if (kByReady) HostThreads::template RunIdle<kWay>();
-  for (auto event = events_.next(); event.moment < limit && !Devices::stopped(); event = events_.next()) {
-    now_ = event.moment;
-    if (kByReady && event.number >= c_.ops) {
-      HostThreads::template RunAlone<kWay>(event.number - c_.ops);
-      continue;
-    }
-    const OpIndex op = event.number;
-    const DeviceIndex device = HostThreads::DeviceOf(op);
-    HostThreads::CountEnd();
-    if (!kByReady) Devices::NextEnd(device);
-    Transport::template Send<kWay>(op, device);
-    if (!kByReady) continue;
-    Devices::PopEnd(device);
-    HostThreads::template RunAlone<kWay>(device);
-    HostThreads::template RunIdle<kWay>();
-  }
-}
-
-template <typename Links, typename Moment>
-const Outcome* NativeRun<Links, Moment>::Finish(const Placement& placement) {
-  STOWPLAN_CHECK_EQ(HostThreads::ended(), c_.ops);
-  Outcome& outcome = Recorder::outcome();
-  outcome.stopped = false;
-  outcome.runtime = now_time();
-  Memory::FindPeaks(placement.device);
-  outcome.devices.clear();
-  for (DeviceIndex d = 0; d < c_.devices; ++d) outcome.devices.push_back({Devices::busy(d), Memory::peak(d)});
-  Transport::Report(outcome.links);
-  if (Recorder::timeline()) Memory::RecordMemory(placement.device, Devices::ends());
-  return &outcome;
-}
 
 }  // namespace stowplan::sim

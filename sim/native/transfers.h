@@ -18,7 +18,7 @@ struct Transfer {
   Bytes bytes = 0;
   OpIndex producer = 0;
   Compiled::Id route = 0;
-  Compiled::Id readers_end = 0;  // behind its last reader (run.h)
+  Compiled::Id first_reader = 0, readers_end = 0;  // (transport.h)
 };
 using Transfers = ById<Transfer>;  // by queue number
 

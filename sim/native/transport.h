@@ -1,4 +1,4 @@
-// Transfers carry what ops on other devices need over the links (docs/model.md section 4). Internal to sim/native/.
+// Transfers carry what ops on other devices need over the links (docs/model.md section 4). A layer of a run (run.h).
 //
 // Booked links (links/booked_links.h) know the start and the end of a transfer when it queues. Others find them step by
 // step (links/queued_links.h); light transfers are booked everywhere, as they share nothing.
@@ -9,17 +9,11 @@
 #include <utility>
 #include <vector>
 
-#include "sim/native/clock.h"
-#include "sim/native/devices.h"
 #include "sim/native/host_threads.h"
-#include "sim/native/index_set.h"
-#include "sim/native/memory.h"
-#include "sim/native/recorder.h"
 #include "sim/native/transfers.h"
 
 namespace stowplan::sim {
 
-// A layer of a run (run.h).
 template <typename Links, typename Moment>
 class Transport : protected HostThreads<Moment> {
  public:
@@ -32,7 +26,7 @@ class Transport : protected HostThreads<Moment> {
         links_(make_links()),
         no_devices_(c_.devices),
         arrivals_(static_cast<std::size_t>(c_.devices)),
-        queueing_(static_cast<std::size_t>(c_.devices)) {
+        readers_to_(static_cast<std::size_t>(c_.devices)) {
     if (kBooked && Devices::slowed_by_copies()) copies_.reserve(2 * c_.most_transfers);
     if (kBooked) return;
     transfers_.resize(c_.most_transfers);
@@ -45,6 +39,7 @@ class Transport : protected HostThreads<Moment> {
     links_.Reset();
     copies_.clear();
     queued_ = 0;
+    readers_end_ = 0;
     changed_ = false;
   }
   // When something is due that is no event of the clock.
@@ -56,8 +51,8 @@ class Transport : protected HostThreads<Moment> {
     return next;
   }
 
-  // What an op that has ended sends. To the readers' devices in their order; then each reader learns when it arrives,
-  // those on the op's device too but pass by pass.
+  // What an op that has ended sends. To the readers' devices in their order; then each reader learns when it arrives, if
+  // that is known, those on the op's device too but pass by pass.
   template <Way kWay>
   void Send(OpIndex op, DeviceIndex device) {
     const Id senders_end = c_.rows[op + 1].sender;
@@ -69,16 +64,19 @@ class Transport : protected HostThreads<Moment> {
         const DeviceIndex to = HostThreads::DeviceOf(c_.edges[e].consumer);
         reached.Add(to);
         arrivals_[to].when = kNone;
+        if (!kBooked) ++readers_to_[to];
       }
       reached.Drain([&](DeviceIndex to) {
         Arrival& arrival = arrivals_[to];
+        const Id readers = kBooked ? 0 : std::exchange(readers_to_[to], 0);
         if (to == device) {
-          const BlockId block = Memory::BlockOf(sender);
+          if (kWay == Way::kByPass) return;
           arrival = kWay == Way::kByList
-                        ? Arrival{Devices::is_cpu(device) ? now_ : 0, block, 0}
-                        : Arrival{HostThreads::LocalsKnown(device), block, HostThreads::LocalsNumber(device)};
-        } else if (arrival.when == kNone) {
-          arrival = MakeTransfer(op, sender, device, to);
+                        ? Arrival{Devices::is_cpu(device) ? now_ : 0, Memory::BlockOf(sender), 0}
+                        : Arrival{HostThreads::LocalsKnown(device), Memory::BlockOf(sender),
+                                  HostThreads::LocalsNumber(device)};
+        } else if (kBooked ? arrival.when == kNone : readers > 0) {
+          arrival = MakeTransfer(op, sender, device, to, readers);
         }
       });
       for (Id e = sender.edge; e < edges_end; ++e) {
@@ -86,6 +84,10 @@ class Transport : protected HostThreads<Moment> {
         const DeviceIndex to = HostThreads::DeviceOf(edge.consumer);
         if (kWay == Way::kByPass && to == device) continue;
         const Arrival& arrival = arrivals_[to];
+        if (!kBooked && arrival.when == kNone) {
+          readers_[transfers_[arrival.number].readers_end++] = edge;
+          continue;
+        }
         Memory::SetInput(edge.input, arrival.block);
         HostThreads::template Satisfy<kWay>(edge.consumer, arrival.when, arrival.number);
       }
@@ -93,12 +95,7 @@ class Transport : protected HostThreads<Moment> {
   }
   void SendByPass(OpIndex op) {
     const DeviceIndex device = HostThreads::DeviceOf(op);
-    if (!HostThreads::MaySend(op, device)) return;
-    if constexpr (kBooked) {
-      Send<Way::kByPass>(op, device);
-    } else {
-      QueueTransfers(op, device);
-    }
+    if (HostThreads::MaySend(op, device)) Send<Way::kByPass>(op, device);
   }
   // Those due now, where links are not booked.
   void EndTransfers() {
@@ -112,7 +109,7 @@ class Transport : protected HostThreads<Moment> {
         Memory::Hold(sent_block_[t], now_);
         if (Devices::slowed_by_copies()) AddCopies(transfer.route, transfer.move, -1);
         Recorder::RecordTransferEnd(t, sent_block_[t]);
-        for (Id i = FirstReader(t); i < transfer.readers_end; ++i) {
+        for (Id i = transfer.first_reader; i < transfer.readers_end; ++i) {
           Memory::SetInput(readers_[i].input, copy_block_[t]);
           HostThreads::template Satisfy<Way::kByPass>(readers_[i].consumer, now_, t);
         }
@@ -150,17 +147,13 @@ class Transport : protected HostThreads<Moment> {
   using Memory = sim::Memory<Moment>;
   using Devices = sim::Devices<Moment>;
   using HostThreads = sim::HostThreads<Moment>;
-  using Clock::c_, Clock::kNone, Clock::moments_, Clock::now_, Clock::now_time;
-  using typename Clock::Id;
+  using Clock::c_, Clock::kNone, Clock::moments_, Clock::now_, Clock::now_time, typename Clock::Id;
 
  private:
   struct Arrival {  // of an output on a device
     Moment when;
     BlockId block;
     std::int32_t number;
-  };
-  struct Queueing {  // of one output to a device
-    Id readers = 0, next = 0;
   };
   struct CopyEvent {
     Moment moment;
@@ -172,7 +165,7 @@ class Transport : protected HostThreads<Moment> {
 
   // Inlined by request: a call for each transfer costs several percent of a run.
   [[gnu::always_inline]] Arrival MakeTransfer(OpIndex op, const Compiled::Sender& sender, DeviceIndex from,
-                                              DeviceIndex to) {
+                                              DeviceIndex to, Id readers) {
     const Id route = c_.RouteIndex(from, to);
     const TransferIndex number = queued_++;
     if (sender.bytes == 0) {
@@ -186,58 +179,17 @@ class Transport : protected HostThreads<Moment> {
       if (Devices::slowed_by_copies()) BookCopies(route, start, end);
       Recorder::RecordTransfer(op, sender, route, start, end, Memory::BlockOf(sender));
       return {end, Memory::Allocate(start, start, sender.bytes, to, ~op), number};
-    }
-    Recorder::RecordTransfer(op, sender, route, 0, 0, kNoBlock);
-    return {kNone, kNoBlock, number};
-  }
-  void QueueTransfers(OpIndex op, DeviceIndex device) {
-    const Id senders_end = c_.rows[op + 1].sender;
-    for (Id i = c_.rows[op].sender; i < senders_end; ++i) {
-      const Compiled::Sender& sender = c_.senders[i];
-      const Id edges_end = c_.senders[i + 1].edge;
-      IndexSet reached = no_devices_;
-      for (Id e = sender.edge; e < edges_end; ++e) {
-        const DeviceIndex to = HostThreads::DeviceOf(c_.edges[e].consumer);
-        reached.Add(to);
-        ++queueing_[to].readers;
-      }
-      reached.Drain([&](DeviceIndex to) {
-        const Id readers = std::exchange(queueing_[to].readers, 0);
-        if (to == device || readers == 0) return;
-        arrivals_[to] = QueueTransfer(op, sender, device, to, readers);
-        queueing_[to].next = FirstReader(arrivals_[to].number);
-      });
-      for (Id e = sender.edge; e < edges_end; ++e) {
-        const Compiled::Edge edge = c_.edges[e];
-        const DeviceIndex to = HostThreads::DeviceOf(edge.consumer);
-        if (to == device) continue;
-        if (sender.bytes > 0) {
-          readers_[queueing_[to].next++] = edge;
-        } else {
-          Memory::SetInput(edge.input, kNoBlock);
-          HostThreads::template Satisfy<Way::kByPass>(edge.consumer, arrivals_[to].when,
-                                                      arrivals_[to].number);
-        }
-      }
+    } else {
+      const Picos move = c_.MoveTime(c_.routes[route], sender.output);
+      transfers_[number] = {move, sender.bytes, op, route, readers_end_, readers_end_};
+      readers_end_ += readers;
+      sent_block_[number] = Memory::BlockOf(sender);
+      links_.Queue(number, transfers_[number]);
+      changed_ = true;
+      Recorder::RecordTransfer(op, sender, route, 0, 0, kNoBlock);
+      return {kNone, kNoBlock, number};
     }
   }
-  Arrival QueueTransfer(OpIndex op, const Compiled::Sender& sender, DeviceIndex from, DeviceIndex to,
-                        Id readers) {
-    const Arrival arrival = MakeTransfer(op, sender, from, to);
-    Transfer& transfer = transfers_[arrival.number];
-    transfer.readers_end = FirstReader(arrival.number);
-    if (sender.bytes == 0) return arrival;
-    transfer.readers_end += readers;
-    transfer.route = c_.RouteIndex(from, to);
-    transfer.bytes = sender.bytes;
-    transfer.producer = op;
-    transfer.move = c_.MoveTime(c_.routes[transfer.route], sender.output);
-    sent_block_[arrival.number] = Memory::BlockOf(sender);
-    links_.Queue(arrival.number, transfer);
-    changed_ = true;
-    return arrival;
-  }
-  Id FirstReader(TransferIndex t) const { return t == 0 ? 0 : transfers_[t - 1].readers_end; }
   void AddCopies(Id index, Picos move, int change) {
     const Compiled::Route& route = c_.routes[index];
     if (move + route.latency == 0) return;
@@ -259,13 +211,14 @@ class Transport : protected HostThreads<Moment> {
   // Of links that are not booked.
   Transfers transfers_;
   ById<BlockId> sent_block_, copy_block_;  // by transfer
-  ById<Compiled::Edge> readers_;           // those of a transfer stand behind those of the one before
+  ById<Compiled::Edge> readers_;           // of transfers in turn
+  Id readers_end_ = 0;
   bool changed_ = false;
 
   // Scratch.
   const IndexSet no_devices_;
-  ById<Arrival> arrivals_;   // of one sender, by device
-  ById<Queueing> queueing_;  // the same where links are not booked
+  ById<Arrival> arrivals_;  // of one sender, by device
+  ById<Id> readers_to_;     // of one sender, by device, where links are not booked
   std::vector<TransferIndex> arrived_, started_;
 };
 
