@@ -45,7 +45,7 @@ PipelineOrder::PipelineOrder(const OpGraph& graph) {
   if (name == nullptr || (*name != "gpipe" && *name != "1f1b"))
     throw InputError("the attribute 'schedule' of the graph '" + graph.name +
                      "' must be \"gpipe\" or \"1f1b\"");
-  kind_ = *name == "gpipe" ? Kind::kGpipe : Kind::k1F1B;
+  schedule_ = *name == "gpipe" ? Schedule::kGpipe : Schedule::k1F1B;
   ReadProducers(graph, micro_batch, std::move(direction));
   stage_.resize(graph.ops.size());
   slot_.resize(graph.ops.size());
@@ -89,26 +89,26 @@ void PipelineOrder::ReadProducers(const OpGraph& graph, const std::vector<std::i
 void PipelineOrder::FindStages(std::span<const DeviceIndex> device) {
   stages_ = 1;
   std::int32_t at = 0;
-  for (const Step& step : forward_) {
+  for (const StagedOp& staged : forward_) {
     std::int32_t stage = 0;
-    const DeviceIndex here = device[At(step.op)];
-    for (; at < step.producers_end; ++at) {
+    const DeviceIndex here = device[At(staged.op)];
+    for (; at < staged.producers_end; ++at) {
       const OpIndex producer = forward_producers_[At(at)].op;
       stage = std::max(stage, stage_[At(producer)] + (device[At(producer)] != here));
     }
-    stage_[At(step.op)] = stage;
+    stage_[At(staged.op)] = stage;
     stages_ = std::max(stages_, stage + 1);
   }
   at = 0;
-  for (const Step& step : backward_) {
+  for (const StagedOp& staged : backward_) {
     std::int32_t stage = stages_ - 1;
-    const DeviceIndex here = device[At(step.op)];
-    for (; at < step.producers_end; ++at) {
+    const DeviceIndex here = device[At(staged.op)];
+    for (; at < staged.producers_end; ++at) {
       const auto [producer, forward] = backward_producers_[At(at)];
       const bool away = device[At(producer)] != here;
       if (!forward || !away) stage = std::min(stage, stage_[At(producer)] - away);
     }
-    stage_[At(step.op)] = stage;
+    stage_[At(staged.op)] = stage;
   }
 }
 
@@ -117,9 +117,9 @@ std::int32_t PipelineOrder::Slot(const Item& item) const {
   const std::int32_t stage = stage_[At(item.op)], m = item.micro_batch;
   switch (item.direction) {
     case Direction::kForward:
-      return kind_ == Kind::kGpipe || m < stages_ - stage ? stage + m : stage + 2 * m;
+      return schedule_ == Schedule::kGpipe || m < stages_ - stage ? stage + m : stage + 2 * m;
     case Direction::kBackward:
-      if (kind_ == Kind::kGpipe) return stages_ - 1 + micro_batches_ + (stages_ - 1 - stage) + m;
+      if (schedule_ == Schedule::kGpipe) return stages_ - 1 + micro_batches_ + (stages_ - 1 - stage) + m;
       return 2 * stages_ - 1 - stage + 2 * m;
     case Direction::kOnce:
     case Direction::kLast:

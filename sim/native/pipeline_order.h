@@ -20,12 +20,12 @@ class PipelineOrder {
   explicit PipelineOrder(const OpGraph& graph);
 
   // Whether the graph asks for no schedule, or has one micro-batch; then there is no order either.
-  bool empty() const { return kind_ == Kind::kNone; }
+  bool empty() const { return schedule_ == Schedule::kNone; }
   // All ops, producers first. `device`: by op. Valid until the next call.
   std::span<const OpIndex> Of(std::span<const DeviceIndex> device);
 
  private:
-  enum class Kind : std::uint8_t { kNone, kGpipe, k1F1B };
+  enum class Schedule : std::uint8_t { kNone, kGpipe, k1F1B };
   enum class Direction : std::uint8_t { kForward, kBackward, kOnce, kLast };
   struct Item {  // of one op, in topological order
     OpIndex op;
@@ -33,7 +33,7 @@ class PipelineOrder {
     Direction direction;
     std::int32_t waits_end;  // in waits_; they begin where those of the item before end
   };
-  struct Step {  // of one op that has a stage, in topological order
+  struct StagedOp {  // of one op that has a stage, in topological order
     OpIndex op;
     std::int32_t producers_end;  // in producers_, in the same way
   };
@@ -48,11 +48,11 @@ class PipelineOrder {
   std::int32_t Slot(const Item& item) const;
   void FindSlots();
 
-  Kind kind_ = Kind::kNone;
+  Schedule schedule_ = Schedule::kNone;
   std::int32_t micro_batches_ = 1;
   std::vector<Item> items_;
   std::vector<OpIndex> waits_;  // producers whose slots could be later than the rule says
-  std::vector<Step> forward_, backward_;
+  std::vector<StagedOp> forward_, backward_;
   std::vector<Producer> forward_producers_, backward_producers_;  // of the same micro-batch
   std::int32_t stages_ = 1;                                       // of the placement
   std::vector<std::int32_t> stage_;                               // by op
