@@ -17,14 +17,15 @@ class PathFinder {
  public:
   PathFinder(const Problem& problem, const Placement& placement, const Outcome& outcome)
       : graph_(problem.graph()), c_(problem.compiled()), placement_(placement), outcome_(outcome) {
-    for (OpIndex op = 0; op < c_.ops; ++op) by_end_.push_back({OpEnd(op), CriticalStep::Kind::kOp, op});
+    for (OpIndex op = 0; op < c_.ops; ++op) {
+      by_end_.push_back({OpEnd(op), Kind::kOp, op});
+      by_issue_.push_back({Times(op).issue, op});
+    }
     for (std::size_t t = 0; t < outcome.transfers.size(); ++t) {
-      by_end_.push_back(
-          {outcome.transfers[t].end, CriticalStep::Kind::kTransfer, static_cast<std::int32_t>(t)});
+      by_end_.push_back({outcome.transfers[t].end, Kind::kTransfer, static_cast<std::int32_t>(t)});
       incoming_[{outcome.transfers[t].tensor.op, outcome.transfers[t].to}].push_back(
           static_cast<std::int32_t>(t));
     }
-    for (OpIndex op = 0; op < c_.ops; ++op) by_issue_.push_back({Times(op).issue, op});
     std::sort(by_end_.begin(), by_end_.end());
     std::sort(by_issue_.begin(), by_issue_.end());
   }
@@ -211,18 +212,16 @@ Picos Overlap(Picos a, Picos b, Picos from, Picos to) {
 // Charges [a, b), in which `next` is awaited, to what it waited for last.
 void Charge(IdleTime& idle, Picos a, Picos b, OpIndex next, const PathFinder& finder,
             const Outcome& outcome) {
-  const TransferTimes* last = nullptr;
+  const TransferTimes none;  // all its times are 0
+  const TransferTimes* last = &none;
   finder.ForEachArrival(next, [&](std::int32_t t) {
     const TransferTimes& transfer = outcome.transfers[static_cast<std::size_t>(t)];
-    if (last == nullptr || transfer.end > last->end) last = &transfer;
+    if (last == &none || transfer.end > last->end) last = &transfer;
   });
-  const Picos queued = last != nullptr ? last->queued : 0;
-  const Picos start = last != nullptr ? last->start : 0;
-  const Picos end = last != nullptr ? last->end : 0;
-  idle.upstream += Overlap(a, b, 0, queued);
-  idle.queued += Overlap(a, b, queued, start);
-  idle.transfer += Overlap(a, b, start, end);
-  idle.dispatch += Overlap(a, b, end, b);
+  idle.upstream += Overlap(a, b, 0, last->queued);
+  idle.queued += Overlap(a, b, last->queued, last->start);
+  idle.transfer += Overlap(a, b, last->start, last->end);
+  idle.dispatch += Overlap(a, b, last->end, b);
 }
 
 std::vector<IdleTime> FindIdle(const Problem& problem, const Placement& placement, const Outcome& outcome,

@@ -69,13 +69,18 @@ class ModuleNames {
   std::unordered_set<std::string> hold_variables_;
 };
 
+// Of what there is of each colocation set, that of an op's.
+template <typename Values>
+auto& OfSet(Values& by_set, const OpGraph& graph, OpIndex op) {
+  return by_set[static_cast<std::size_t>(graph.colocation_set()[static_cast<std::size_t>(op)])];
+}
+
 // By colocation set.
 std::vector<std::string> ModulesOfSets(const OpGraph& graph) {
   const ModuleNames names(graph);
   std::vector<std::string> module_of_set(static_cast<std::size_t>(graph.colocation_sets()));
   for (OpIndex op = 0; op < graph.size(); ++op) {
-    std::string& module =
-        module_of_set[static_cast<std::size_t>(graph.colocation_set()[static_cast<std::size_t>(op)])];
+    std::string& module = OfSet(module_of_set, graph, op);
     if (module.empty()) module = names.Of(graph, op);
   }
   return module_of_set;
@@ -100,10 +105,7 @@ class TreeBuilder {
   }
 
   ModuleTree Finish(const OpGraph& graph, const std::vector<std::string>& module_of_set) {
-    const auto module_of = [&](OpIndex op) {
-      return Reach(
-          module_of_set[static_cast<std::size_t>(graph.colocation_set()[static_cast<std::size_t>(op)])]);
-    };
+    const auto module_of = [&](OpIndex op) { return Reach(OfSet(module_of_set, graph, op)); };
     for (const OpIndex op : graph.topological_order()) module_of(op);
     for (OpIndex op = 0; op < graph.size(); ++op) {
       tree_.module_of_op.push_back(module_of(op));
@@ -167,9 +169,7 @@ std::vector<std::int32_t> CoarsestModules(const ModuleTree& tree, std::int64_t m
 
 void FollowData(const OpGraph& graph, std::vector<std::int32_t>& value_of_op) {
   std::vector<std::int32_t> value_of_set(static_cast<std::size_t>(graph.colocation_sets()), -1);
-  const auto value = [&](OpIndex op) -> std::int32_t& {
-    return value_of_set[static_cast<std::size_t>(graph.colocation_set()[static_cast<std::size_t>(op)])];
-  };
+  const auto value = [&](OpIndex op) -> std::int32_t& { return OfSet(value_of_set, graph, op); };
   for (OpIndex op = 0; op < graph.size(); ++op) {
     if (value(op) < 0) value(op) = value_of_op[static_cast<std::size_t>(op)];
   }

@@ -1,6 +1,7 @@
 #include "sim/analysis/what_if.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <tuple>
 
@@ -117,21 +118,8 @@ std::vector<WhatIf> Questions(const Cluster& cluster, const WhatIfOptions& optio
 }  // namespace
 
 const char* ToString(WhatIf::Change change) {
-  switch (change) {
-    case WhatIf::Change::kDevice:
-      return "device";
-    case WhatIf::Change::kLink:
-      return "link";
-    case WhatIf::Change::kTransfers:
-      return "transfers";
-    case WhatIf::Change::kLatency:
-      return "latency";
-    case WhatIf::Change::kDispatch:
-      return "dispatch";
-    case WhatIf::Change::kMemory:
-      return "memory";
-  }
-  return "";
+  constexpr std::array kNames = {"device", "link", "transfers", "latency", "dispatch", "memory"};
+  return kNames[static_cast<std::size_t>(change)];
 }
 
 std::vector<WhatIf> RunWhatIfs(const Problem& problem, const Placement& placement,

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 #include <bit>
-#include <compare>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "sim/base/exact.h"
@@ -44,13 +44,8 @@ class EventTree {
   Event next() const { return Unpack(keys_[1]); }
 
  private:
-  struct WideKey {
-    Moment moment;
-    std::uint32_t number;
-    friend auto operator<=>(const WideKey&, const WideKey&) = default;
-  };
   static constexpr bool kFits = sizeof(Moment) <= sizeof(std::uint64_t);
-  using Key = std::conditional_t<kFits, UInt128, WideKey>;
+  using Key = std::conditional_t<kFits, UInt128, std::pair<Moment, std::uint32_t>>;
 
   static Key Pack(Event event) {
     if constexpr (kFits) {
@@ -63,7 +58,7 @@ class EventTree {
     if constexpr (kFits) {
       return {static_cast<Moment>(key >> 64), static_cast<std::int32_t>(key)};
     } else {
-      return {key.moment, static_cast<std::int32_t>(key.number)};
+      return {key.first, static_cast<std::int32_t>(key.second)};
     }
   }
 

@@ -133,14 +133,13 @@ class HostThreads : protected Devices<Moment> {
   // meanwhile would not be started before.
   template <Way kWay>
   void RunAlone(std::int32_t index) {
-    if (issuable_.empty(index)) return events_.SetNone(index);
-    const Moment next = Earliest(index);
+    const Moment next = Next(index);
     if (next > now_) return Clock::SetWake(index, next);
     Issue<kWay>(issuable_.Take(index, next), index, next);
   }
-  // When a thread can issue an op; kNone if that is not known, or its list says.
+  // Without lists: when a thread can issue an op; kNone if that is not known.
   Moment Next(std::int32_t thread) const {
-    return listed_ || issuable_.empty(thread) ? kNone : Earliest(thread);
+    return issuable_.empty(thread) ? kNone : std::max(threads_[thread].free, issuable_.Earliest(thread));
   }
 
  protected:
@@ -148,7 +147,7 @@ class HostThreads : protected Devices<Moment> {
   using Recorder = sim::Recorder<Moment>;
   using Memory = sim::Memory<Moment>;
   using Devices = sim::Devices<Moment>;
-  using Clock::c_, Clock::events_, Clock::kNone, Clock::moments_, Clock::now_, typename Clock::Id;
+  using Clock::c_, Clock::kNone, Clock::moments_, Clock::now_, typename Clock::Id;
 
  private:
   // Numbers of what makes ops issuable: ends of ops in the order of processing, transfers in that of queueing, issues as
@@ -171,9 +170,6 @@ class HostThreads : protected Devices<Moment> {
 
   OpIndex Nobody() const { return c_.ops; }
   std::int32_t size() const { return static_cast<std::int32_t>(threads_.size()); }
-  Moment Earliest(std::int32_t thread) const {
-    return std::max(threads_[thread].free, issuable_.Earliest(thread));
-  }
   template <Way kWay>
   void SatisfyListed(OpIndex op, Moment when) {
     constexpr bool kShort = kWay != Way::kByPass;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -37,7 +38,7 @@ class IssuableOps {
       return;
     }
     early_[ends.early++] = entry;
-    std::push_heap(early_.begin() + ends.begin, early_.begin() + ends.early, After{});
+    std::push_heap(early_.begin() + ends.begin, early_.begin() + ends.early, std::greater<>());
   }
   bool empty(std::int32_t thread) const {
     const Ends& ends = ends_[thread];
@@ -55,9 +56,9 @@ class IssuableOps {
     while ((ends.head < ends.tail || ends.early > ends.begin) && First(ends).when <= at) {
       const OpIndex op = OpOf(Pop(ends));
       ranked_[ends.ranked++] = {priority_[static_cast<std::size_t>(op)], sequence_++, op};
-      std::push_heap(ranked_.begin() + ends.begin, ranked_.begin() + ends.ranked, Behind{});
+      std::push_heap(ranked_.begin() + ends.begin, ranked_.begin() + ends.ranked);
     }
-    std::pop_heap(ranked_.begin() + ends.begin, ranked_.begin() + ends.ranked, Behind{});
+    std::pop_heap(ranked_.begin() + ends.begin, ranked_.begin() + ends.ranked);
     return ranked_[--ends.ranked].op;
   }
 
@@ -68,17 +69,13 @@ class IssuableOps {
     friend bool operator<(const Entry& a, const Entry& b) {
       return a.when != b.when ? a.when < b.when : a.turn < b.turn;
     }
-  };
-  struct After {
-    bool operator()(const Entry& a, const Entry& b) const { return b < a; }
+    friend bool operator>(const Entry& a, const Entry& b) { return b < a; }
   };
   struct Ranked {
     double priority;
     std::int64_t sequence;
     OpIndex op;
-  };
-  struct Behind {
-    bool operator()(const Ranked& a, const Ranked& b) const {
+    friend bool operator<(const Ranked& a, const Ranked& b) {
       return a.priority != b.priority ? a.priority < b.priority : a.sequence > b.sequence;
     }
   };
@@ -98,7 +95,7 @@ class IssuableOps {
   }
   Entry Pop(Ends& ends) {
     if (!EarlyIsFirst(ends)) return line_[ends.head++];
-    std::pop_heap(early_.begin() + ends.begin, early_.begin() + ends.early, After{});
+    std::pop_heap(early_.begin() + ends.begin, early_.begin() + ends.early, std::greater<>());
     return early_[--ends.early];
   }
 

@@ -123,7 +123,8 @@ class NativeRun : Transport<Links, Moment> {
     if (simple_) return;
     Transport::CountCopies();                                  // 7
     Devices::UpdateRates([this](DeviceIndex d, Moment next) {  // 7
-      Clock::SetWake(d, HostThreads::one_thread() ? next : std::min(next, HostThreads::Next(d)));
+      const bool own = !HostThreads::one_thread() && !HostThreads::listed();
+      Clock::SetWake(d, own ? std::min(next, HostThreads::Next(d)) : next);
     });
   }
   void TakeEvents() {
