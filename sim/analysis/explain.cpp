@@ -32,7 +32,7 @@ class PathFinder {
 
   std::vector<CriticalStep> Find() {
     std::vector<CriticalStep> path;
-    for (std::optional<Event> at = Last(); at;) {
+    for (std::optional<Event> at = LatestEndUntil(kNever); at;) {
       visited_.insert(*at);
       at = StepBack(*at, path);
     }
@@ -81,8 +81,6 @@ class PathFinder {
 
   // Things that take no time could otherwise be each other's cause.
   bool New(const Event& event) const { return !visited_.contains(event); }
-
-  std::optional<Event> Last() const { return by_end_.empty() ? std::nullopt : std::optional(by_end_.back()); }
 
   // Appends what `event` did and returns what it waited for.
   std::optional<Event> StepBack(const Event& event, std::vector<CriticalStep>& path) const {

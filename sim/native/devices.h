@@ -15,11 +15,7 @@
 
 namespace stowplan::sim {
 
-struct EndedOp {  // in the order in which those of a moment end
-  DeviceIndex device;
-  OpIndex op;
-  friend auto operator<=>(const EndedOp&, const EndedOp&) = default;
-};
+using EndedOp = std::pair<DeviceIndex, OpIndex>;  // those of a moment end in this order
 
 template <typename Moment>
 class Devices : protected Memory<Moment> {
@@ -138,7 +134,7 @@ class Devices : protected Memory<Moment> {
     State& state = states_[device];
     to_start_.Add(device);
     if (state.free != now_) return;
-    SharedOf(device).PopEnded(now_time(), [&](OpIndex op) { ended.push_back({device, op}); });
+    SharedOf(device).PopEnded(now_time(), [&](OpIndex op) { ended.emplace_back(device, op); });
     if (SharedOf(device).running() == 0) state.busy += now_time() - state.since;
   }
   // One of them has ended.

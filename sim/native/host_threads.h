@@ -42,8 +42,7 @@ class HostThreads : protected Devices<Moment> {
     ahead_ = one_thread_ || !(listed_ || Devices::all_alone());
     if (ahead_) sends_.resize(static_cast<std::size_t>(c_.ops));
     Devices::IssueAhead(ahead_);
-    ended_ = 0;
-    issues_ = 0;
+    ended_ = issues_ = 0;
     to_run_.Clear();
     waiting_[Nobody()] = {0, std::numeric_limits<std::int32_t>::max(), 0};
     for (std::int32_t t = 0; t < size(); ++t) {

@@ -79,9 +79,9 @@ class Memory : protected Recorder<Moment> {
              refused->live, capacity(block.device)};
     }
     // Persistent bytes come before everything else.
-    bool fit = true;
-    for (DeviceIndex d = 0; d < c_.devices; ++d) fit = fit && persistent_[d] <= capacity(d);
-    if (fit) return;
+    DeviceIndex full = 0;
+    while (full < c_.devices && persistent_[full] <= capacity(full)) ++full;
+    if (full == c_.devices) return;
     std::fill(persistent_.begin(), persistent_.end(), 0);
     for (OpIndex op = 0; op < c_.ops; ++op) {
       const DeviceIndex d = placement[static_cast<std::size_t>(op)];

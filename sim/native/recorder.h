@@ -2,6 +2,8 @@
 // a run (run.h).
 #pragma once
 
+#include <utility>
+
 #include "sim/native/clock.h"
 #include "sim/native/peaks.h"
 #include "sim/native/transfers.h"
@@ -52,7 +54,7 @@ class Recorder : protected Clock<Moment> {
                                   this->now_time(),
                                   moments_.TimeOf(start),
                                   moments_.TimeOf(end)});
-    sent_.push_back({block, end});
+    sent_.emplace_back(block, end);
   }
   void RecordTransferStart(TransferIndex t) {
     if (timeline_) outcome_.transfers[static_cast<std::size_t>(t)].start = this->now_time();
@@ -62,10 +64,7 @@ class Recorder : protected Clock<Moment> {
     outcome_.transfers[static_cast<std::size_t>(t)].end = this->now_time();
     sent_[t] = {block, this->now_};
   }
-  struct Sent {
-    BlockId block;
-    Moment end;
-  };
+  using Sent = std::pair<BlockId, Moment>;          // what a transfer holds, and until when
   const ById<Sent>& sent() const { return sent_; }  // of a timeline, by transfer
 
  protected:

@@ -1,8 +1,8 @@
-// A native run (docs/model.md). One loop over moments (moment.h), as a template over the links and over what holds a
-// moment. It drives three parts: host threads issue ops (host_threads.h), devices run them (devices.h), transfers carry
-// tensors between them (transport.h). Each part calls those before it and no others: what arrives makes ops issuable,
-// what is issued is given to devices. They share a clock with the events to come, the memory that ops and transfers
-// hold, and a recorder. Internal to sim/native/.
+// A native run (docs/model.md), in layers. Host threads issue ops (host_threads.h), devices run them (devices.h),
+// transfers move what they produce (transport.h). Below these are the clock (clock.h), a recorder (recorder.h) and the
+// memory that is held (memory.h); on top is one loop over moments (moment.h). Each layer has its own private state and
+// calls only what is below it. They are bases of one another because references between them cost 6 % of a run's
+// instructions. Templates over the links and over what holds a moment. Internal to sim/native/.
 //
 // What a thread, a device and a link will do is computed as soon as it is known, not when it happens. So the events of a
 // run are the ends of ops and, where the order of issue depends on times, that an idle thread finds something to do. Only
@@ -40,7 +40,7 @@ class NativeRun : Transport<Links, Moment> {
     if (!Devices::stopped()) {
       HostThreads::Begin();
       if (!Links::kBooked || !simple_) {
-        RunPasses(limit);
+        for (Moment next = now_; next < limit && !Devices::stopped(); next = NextPass()) Pass(next);
       } else if (HostThreads::listed()) {
         RunEvents<Way::kByList>(limit);
       } else {
@@ -103,15 +103,10 @@ class NativeRun : Transport<Links, Moment> {
       HostThreads::template RunIdle<kWay>();
     }
   }
-  void RunPasses(Moment limit) {
-    for (Moment next = now_; next < limit && !Devices::stopped(); next = NextPass()) {
-      now_ = next;
-      Pass();
-    }
-  }
   Moment NextPass() const { return std::min(events_.next().moment, Transport::Next()); }
   // The steps of docs/model.md section 6. Step 6 comes before 4 and 5: neither concerns the other.
-  [[gnu::flatten]] void Pass() {
+  [[gnu::flatten]] void Pass(Moment at) {
+    now_ = at;
     TakeEvents();                                                 // 1
     if (!simple_) EndOps();                                       // 1
     Transport::EndTransfers();                                    // 2
@@ -137,7 +132,7 @@ class NativeRun : Transport<Links, Moment> {
           HostThreads::End(op, device);
           to_send_.push_back(op);
         } else {
-          ended_.push_back({device, op});
+          ended_.emplace_back(device, op);
         }
         continue;
       }

@@ -38,8 +38,7 @@ class Transport : protected HostThreads<Moment> {
   void Reset() {
     links_.Reset();
     copies_.clear();
-    queued_ = 0;
-    readers_end_ = 0;
+    queued_ = readers_end_ = 0;
     changed_ = false;
   }
   // When something is due that is no event of the clock.
