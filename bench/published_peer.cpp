@@ -1,7 +1,6 @@
 #include "bench/published_peer.h"
 
-#include <array>
-#include <cstdio>
+#include <chrono>
 #include <filesystem>
 
 #include <fmt/format.h>
@@ -9,12 +8,15 @@
 #include <unistd.h>
 
 #include "sim/base/error.h"
+#include "sim/base/process.h"
 #include "sim/formats/formats.h"
 
 namespace stowplan::bench {
 namespace {
 
 constexpr const char* kDriver = STOWPLAN_SOURCE_DIR "/bench/published_peer.py";
+// Hours of its simulations, and a line of JSON for each.
+constexpr ProcessLimits kLimits{.time = std::chrono::hours(24), .output = std::size_t{1} << 28};
 
 nlohmann::ordered_json DescribeCase(const sim::Problem& problem,
                                     const std::vector<sim::Placement>& placements) {
@@ -56,23 +58,6 @@ class CaseFile {
   std::filesystem::path path_;
 };
 
-std::string Quoted(const std::string& text) {
-  std::string quoted = "'";
-  for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return quoted + "'";
-}
-
-std::string OutputOf(const std::string& command) {
-  std::FILE* pipe = popen(command.c_str(), "r");
-  if (pipe == nullptr) throw RunError("the system starts no shell for: " + command);
-  std::string output;
-  std::array<char, 4096> block{};
-  for (std::size_t got = 0; (got = std::fread(block.data(), 1, block.size(), pipe)) > 0;)
-    output.append(block.data(), got);
-  if (pclose(pipe) != 0) throw RunError("this failed: " + command);
-  return output;
-}
-
 }  // namespace
 
 std::vector<PublishedRun> RunPublishedSimulator(const std::string& checkout, const sim::Problem& problem,
@@ -81,10 +66,11 @@ std::vector<PublishedRun> RunPublishedSimulator(const std::string& checkout, con
     throw InputError(
         fmt::format("--published {}: wanted the folder of a checkout of Placeto's repository.", checkout));
   const CaseFile file(DescribeCase(problem, placements));
-  const std::string output =
-      OutputOf(fmt::format("python3 -B {} {} {}", Quoted(kDriver), Quoted(checkout), Quoted(file.path())));
+  const ProcessResult driver = RunProcess({"python3", "-B", kDriver, checkout, file.path()}, kLimits);
+  if (!driver.failure.empty())
+    throw RunError(fmt::format("python3 -B {} {} {} {}", kDriver, checkout, file.path(), driver.failure));
   std::vector<PublishedRun> runs;
-  const nlohmann::json document = nlohmann::json::parse(output);
+  const nlohmann::json document = nlohmann::json::parse(driver.output);
   for (const nlohmann::json& run : document.at("runs"))
     runs.push_back({run.at("seconds"), run.at("runtime_us"), run.at("peak_bytes")});
   return runs;

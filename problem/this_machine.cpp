@@ -1,17 +1,15 @@
 #include "problem/this_machine.h"
 
 #include <algorithm>
-#include <array>
 #include <cctype>
 #include <cmath>
-#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <memory>
 #include <optional>
 #include <set>
 #include <sstream>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -29,14 +27,13 @@ constexpr double kNvlinkGigabytes =
 
 // ---- reading ----------------------------------------------------------------------------------------------
 
-std::string OutputOf(const char* command) {
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> pipe(popen(command, "r"), pclose);
-  if (!pipe) return "";
-  std::string text;
-  std::array<char, 4096> block{};
-  for (std::size_t got = 0; (got = std::fread(block.data(), 1, block.size(), pipe.get())) > 0;)
-    text.append(block.data(), got);
-  return text;
+// What nvidia-smi answers, whatever its status. Where it is not there nothing; where it was killed nothing, and why.
+std::string AskNvidiaSmi(std::vector<std::string> words, const ProcessLimits& limits, std::string* failure) {
+  words.insert(words.begin(), "nvidia-smi");
+  ProcessResult told = RunProcess(words, limits, Process::Stream::kNull);
+  if (told.end) return std::move(told.output);
+  if (told.started) *failure = told.failure;
+  return "";
 }
 
 std::string ContentOf(const std::string& path) {
@@ -229,9 +226,13 @@ class Writer {
 
   ThisMachine Run() {
     for (std::size_t g = 0; g < gpus_.size(); ++g) FindKindOf(g);
-    if (gpus_.empty() && !facts_.visible)
+    if (!facts_.gpus_failure.empty())
+      machine_.notes.push_back("nvidia-smi " + facts_.gpus_failure + ", so the machine is its CPU alone");
+    else if (gpus_.empty() && !facts_.visible)
       machine_.notes.emplace_back(
           "nvidia-smi tells of no GPU (or is not there), so the machine is its CPU alone");
+    if (!facts_.topology_failure.empty())
+      machine_.notes.push_back("nvidia-smi topo " + facts_.topology_failure + ", so no NVLink is known");
     std::string& yaml = machine_.yaml;
     yaml =
         "# This machine, by /proc and nvidia-smi.\nformat: stowplan.cluster\nversion: 1\nname: here\nrules: "
@@ -410,17 +411,18 @@ class Writer {
 
 }  // namespace
 
-MachineFacts LookAtMachine(const std::string& root) {
+MachineFacts LookAtMachine(const std::string& root, const ProcessLimits& limits) {
   const char* const visible = std::getenv("CUDA_VISIBLE_DEVICES");
-  return {.gpus = OutputOf(
-              "nvidia-smi --query-gpu=index,name,memory.total,pcie.link.gen.max,pcie.link.width.max,uuid "
-              "--format=csv,noheader,nounits 2>/dev/null"),
-          .topology = OutputOf("nvidia-smi topo -m 2>/dev/null"),
-          .visible = visible != nullptr ? std::optional<std::string>(visible) : std::nullopt,
-          .cpuinfo = ContentOf(root + "/proc/cpuinfo"),
-          .meminfo = ContentOf(root + "/proc/meminfo"),
-          .status = ContentOf(root + "/proc/self/status"),
-          .limits = ReadCgroupLimits(root)};
+  MachineFacts facts{.visible = visible != nullptr ? std::optional<std::string>(visible) : std::nullopt,
+                     .cpuinfo = ContentOf(root + "/proc/cpuinfo"),
+                     .meminfo = ContentOf(root + "/proc/meminfo"),
+                     .status = ContentOf(root + "/proc/self/status"),
+                     .limits = ReadCgroupLimits(root)};
+  facts.gpus = AskNvidiaSmi({"--query-gpu=index,name,memory.total,pcie.link.gen.max,pcie.link.width.max,uuid",
+                             "--format=csv,noheader,nounits"},
+                            limits, &facts.gpus_failure);
+  if (!facts.gpus.empty()) facts.topology = AskNvidiaSmi({"topo", "-m"}, limits, &facts.topology_failure);
+  return facts;
 }
 
 ThisMachine DescribeMachine(const MachineFacts& facts, const cost_models::Catalogue& catalogue) {

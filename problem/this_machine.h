@@ -1,12 +1,14 @@
 // `--cluster here`: a stowplan.cluster of the machine that the program runs on, from what nvidia-smi and /proc say.
 #pragma once
 
+#include <chrono>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "problem/cgroup.h"
 #include "problem/loaded_problem.h"
+#include "sim/base/process.h"
 
 namespace stowplan::problem {
 
@@ -15,6 +17,8 @@ struct MachineFacts {
   std::string
       gpus;  // nvidia-smi --query-gpu=index,name,memory.total,pcie.link.gen.max,pcie.link.width.max,uuid, csv
   std::string topology;                // nvidia-smi topo -m
+  std::string gpus_failure;            // why nvidia-smi was killed: "has not ended within 10 s"
+  std::string topology_failure;        // and `nvidia-smi topo`
   std::optional<std::string> visible;  // CUDA_VISIBLE_DEVICES
   std::string cpuinfo;                 // /proc/cpuinfo
   std::string meminfo;                 // /proc/meminfo
@@ -22,8 +26,11 @@ struct MachineFacts {
   CgroupLimits limits;
 };
 
+// Each of the two calls of nvidia-smi. A driver that is asleep takes seconds to answer.
+inline constexpr ProcessLimits kNvidiaSmiLimits{.time = std::chrono::seconds(10), .output = 1 << 20};
+
 // Asks `nvidia-smi`, where the PATH has one, and reads /proc and /sys below `root`.
-MachineFacts LookAtMachine(const std::string& root = "");
+MachineFacts LookAtMachine(const std::string& root = "", const ProcessLimits& limits = kNvidiaSmiLimits);
 
 struct ThisMachine {
   std::string yaml;                // a stowplan.cluster file; every number with its source

@@ -2,14 +2,13 @@
 #pragma once
 
 #include <chrono>
-#include <csignal>
 #include <cstddef>
 #include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
 
-#include <sys/types.h>
+#include "sim/base/process.h"
 
 namespace stowplan::agents {
 
@@ -39,18 +38,10 @@ class LineProcess {
 
  private:
   bool WaitUntil(bool readable, std::chrono::steady_clock::time_point deadline);
-  void AwaitEndOfOutput();
-  void Receive();
   [[noreturn]] void FailAsEnded();
-  bool HasEnded(std::chrono::nanoseconds patience);
-  void CloseInput();
 
   Options options_;
-  pid_t pid_ = -1;
-  int input_ = -1;   // its standard input, our end
-  int output_ = -1;  // its standard output, our end
-  siginfo_t end_{};  // once it has ended
-  bool output_ended_ = false;
+  Process process_;
   std::string received_;
   std::size_t searched_ = 0;  // in received_: no line break before
 };

@@ -1,5 +1,5 @@
 // What the plug-in gives to stowplan-profile (profiler/backend.h).
-#include <cstdio>
+#include <chrono>
 #include <cstdlib>
 #include <memory>
 #include <optional>
@@ -17,6 +17,7 @@
 #include "profiler/executor/device_group.h"
 #include "sim/base/error.h"
 #include "sim/base/plugin_interface.h"
+#include "sim/base/process.h"
 #include "stowplan_interface.h"
 
 namespace stowplan::profiler::cuda {
@@ -42,14 +43,12 @@ sim::Attribute AskDriver(const std::string& fields) {
   cudaDeviceProp properties{};
   if (cudaGetDevice(&device) != cudaSuccess || cudaGetDeviceProperties(&properties, device) != cudaSuccess)
     return {};
-  const std::string command = fmt::format("nvidia-smi --query-gpu={} --format=csv,noheader -i {} 2>/dev/null",
-                                          fields, UuidText(properties.uuid));
-  std::FILE* const pipe = ::popen(command.c_str(), "r");
-  char line[1024] = "";
-  const bool answered = pipe != nullptr && std::fgets(line, sizeof line, pipe) != nullptr;
-  if (pipe != nullptr && ::pclose(pipe) != 0) return {};  // what it refused it says on standard output
-  if (!answered) return {};
-  std::istringstream answers(line), names(fields);
+  constexpr ProcessLimits kLimits{.time = std::chrono::seconds(10), .output = 1 << 20};
+  const ProcessResult told = RunProcess(
+      {"nvidia-smi", "--query-gpu=" + fields, "--format=csv,noheader", "-i", UuidText(properties.uuid)},
+      kLimits, Process::Stream::kNull);
+  if (!told.failure.empty() || told.output.empty()) return {};  // what it refuses it says on standard output
+  std::istringstream answers(told.output.substr(0, told.output.find('\n'))), names(fields);
   sim::Attributes facts;
   std::string name, answer;
   while (std::getline(names, name, ',') && std::getline(answers, answer, ',')) {

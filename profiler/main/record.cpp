@@ -10,12 +10,11 @@
 #include <filesystem>
 #include <memory>
 #include <set>
-#include <thread>
+#include <utility>
 #include <vector>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "profiler/host_machine.h"
@@ -25,6 +24,7 @@
 #include "profiler/traces/recording.h"
 #include "profiler/traces/sanitiser.h"
 #include "sim/base/error.h"
+#include "sim/base/process.h"
 #include "sim/formats/formats.h"
 #include "sim/formats/outputs.h"
 
@@ -64,36 +64,22 @@ struct Ended {
   bool stopped = false;  // by whoever stopped us
 };
 
-// Until the child ends. Once we are to stop, it is to stop too: from a terminal it has been told already, and may be about
+// Until the command ends. Once we are to stop, it is to stop too: from a terminal it has been told already, and may be about
 // to; later it is asked, and in the end killed.
-Ended WaitFor(pid_t child) {
+Ended WaitFor(const Process& command) {
   using Clock = std::chrono::steady_clock;
-  constexpr auto kLook = std::chrono::milliseconds(20);
   constexpr std::chrono::seconds kAsk(1), kKill(10);
-  Ended ended;
+  bool stopped = false;
   Clock::time_point told;
-  int last_signal = 0, status = 0;
+  int last_signal = 0;
   for (;;) {
-    const pid_t found = ::waitpid(child, &status, WNOHANG);
-    if (found == child) break;
-    if (found < 0 && errno != EINTR)
-      throw RunError(std::string("the command cannot be waited for: ") + std::strerror(errno));
-    if (Interrupted() && !ended.stopped) {
-      ended.stopped = true;
-      told = Clock::now();
-    }
-    const auto signal = [&](int number) {
-      if (last_signal != number) ::kill(child, last_signal = number);
-    };
-    if (ended.stopped && Clock::now() - told > kKill) {
-      signal(SIGKILL);
-    } else if (ended.stopped && Clock::now() - told > kAsk) {
-      signal(SIGTERM);
-    }
-    std::this_thread::sleep_for(kLook);
+    if (const auto end = command.AwaitEnd(std::chrono::milliseconds(20))) return {end->status, stopped};
+    if (!Interrupted()) continue;
+    if (!std::exchange(stopped, true)) told = Clock::now();
+    const auto waited = Clock::now() - told;
+    const int signal = waited > kKill ? SIGKILL : waited > kAsk ? SIGTERM : 0;
+    if (signal != last_signal) command.Signal(last_signal = signal);
   }
-  ended.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-  return ended;
 }
 
 // The library that records, beside the plug-in.
@@ -108,22 +94,13 @@ std::string FindInjection(const BackendRow& row) {
 // Runs the command with the library injected.
 Ended RunInjected(const std::vector<std::string>& command, const std::string& library,
                   const std::string& folder) {
-  std::vector<char*> arguments;
-  for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
-  arguments.push_back(nullptr);
   ::setenv("CUDA_INJECTION64_PATH", library.c_str(), 1);
   ::setenv("NVTX_INJECTION64_PATH", library.c_str(), 1);
   ::setenv(kInjectionFolder, folder.c_str(), 1);
   std::fflush(nullptr);
   (void)Interrupted();  // from here on a signal is for the command to end on
-  const pid_t child = ::fork();
-  if (child < 0) throw RunError(std::string("the command cannot be started: ") + std::strerror(errno));
-  if (child == 0) {
-    ::execvp(arguments[0], arguments.data());
-    std::fprintf(stderr, "stowplan-profile: %s cannot be run: %s\n", arguments[0], std::strerror(errno));
-    ::_exit(127);
-  }
-  return WaitFor(child);
+  constexpr Process::Stream kOurs = Process::Stream::kOurs;
+  return WaitFor(Process(command, {.input = kOurs, .output = kOurs, .errors = kOurs, .own_group = false}));
 }
 
 Recording Collected(const std::string& folder) {

@@ -91,7 +91,7 @@ LIBRARIES = (
     (("simgrid/",), ("bench/simgrid_peer.cpp",), True),
     (("unistd.h", "fcntl.h", "sys/", "dlfcn.h", "sched.h", "pthread.h", "signal.h", "termios.h", "link.h", "malloc.h", "poll.h",
       "spawn.h"),
-     ("sim/formats", "agents", "cost_models", "profiler", "output", "problem", "tables", "cli", "bench", _TESTS), False),
+     ("sim/base/process.cpp", "sim/formats", "agents", "cost_models", "profiler", "output", "problem", "tables", "cli", "bench", _TESTS), False),
 )
 
 # (what, the folder that it is kept out of, except for these files, why)

@@ -1,6 +1,8 @@
 // --cluster here: from what the machine says to a cluster, with machines that are made up.
 #include "problem/this_machine.h"
 
+#include <chrono>
+#include <cstdlib>
 #include <filesystem>
 
 #include <gmock/gmock.h>
@@ -174,6 +176,32 @@ TEST(ThisMachine, LooksBelowARoot) {
   EXPECT_EQ(facts.meminfo, kMemory);
   EXPECT_THAT(facts.status, HasSubstr("0-3"));
   EXPECT_EQ(facts.limits.cpus, 1);
+}
+
+// A driver that is stuck, and one that prints without end.
+TEST(ThisMachine, WaitsForNvidiaSmiWithinLimits) {
+  const TempFolder folder;
+  const std::string path = std::getenv("PATH");
+  setenv("PATH", (folder.path() + ":" + path).c_str(), 1);
+  const auto notes = [&](const std::string& script) {
+    formats::WriteFile(folder / "nvidia-smi", "#!/bin/sh\n" + script);
+    std::filesystem::permissions(folder / "nvidia-smi", std::filesystem::perms::owner_all);
+    MachineFacts facts = LookAtMachine("", {.time = std::chrono::milliseconds(500), .output = 1000});
+    facts.visible.reset();
+    const ThisMachine machine = DescribeMachine(facts, cost_models::BuiltinCatalogue());
+    EXPECT_EQ(ClusterOf(machine).devices.size(), machine.notes.size() == 2 && facts.gpus.empty() ? 1U : 2U);
+    return machine.notes;
+  };
+  const auto rates = HasSubstr("the rates of the CPU");
+  EXPECT_THAT(notes("exec sleep 1000"),
+              ElementsAre("nvidia-smi has not ended within 0.5 s, so the machine is its CPU alone", rates));
+  EXPECT_THAT(
+      notes("exec yes '0, NVIDIA A10, 23028, 4, 16, GPU-1'"),
+      ElementsAre("nvidia-smi has written more than 1000 bytes, so the machine is its CPU alone", rates));
+  EXPECT_THAT(notes("exit 9"), ElementsAre(HasSubstr("tells of no GPU"), rates));
+  EXPECT_THAT(notes("[ $1 = topo ] && exec sleep 1000; echo '0, NVIDIA A10, 23028, 4, 16, GPU-1'"),
+              ElementsAre("nvidia-smi topo has not ended within 0.5 s, so no NVLink is known", rates));
+  setenv("PATH", path.c_str(), 1);
 }
 
 TEST(ThisMachine, RefusesWhatItCannotRead) {

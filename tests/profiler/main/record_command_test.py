@@ -79,6 +79,13 @@ class Record(Folder):
             os.remove(self.out)
             os.remove(self.ran)
 
+    def test_a_command_that_is_not_there_is_refused(self):
+        done = run("record", "--out", self.out, "--", "no-such-program", environment=with_gpu())
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertEqual(done.stderr.split("stowplan-profile: ")[-1],
+                         "no-such-program cannot be started: No such file or directory\n")
+        self.assertFalse(os.path.exists(self.out))
+
     def test_a_command_that_never_used_cuda_is_told(self):
         done = run("record", "--out", self.out, "--", "true", environment=with_gpu())
         self.assertEqual((done.returncode, done.stderr.count("\n")), (1, 1), done.stderr)
