@@ -2,14 +2,10 @@
 // is measured by. Both run within each iteration, so that what else the machine does hits them alike; the
 // time shown is that of the batch.
 #include <algorithm>
-#include <array>
-#include <chrono>
 #include <cstdio>
-#include <cstdlib>
 #include <functional>
 #include <memory>
 #include <span>
-#include <stdexcept>
 #include <thread>
 
 #include <fmt/format.h>
@@ -101,19 +97,20 @@ void Batch(benchmark::State& state, const SpeedCase& from, MakeRun make, int thr
 
 void RegisterBatchBenchmarks() {
   const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-  struct Kind {
+  struct BatchEngine {
     const char* name;
     const char* rules;
     MakeRun make;
   };
-  for (const Kind& kind : {Kind{"published", "published", Simulate}, Kind{"native", "native", Simulate},
-                           Kind{"screen", "native", Screen}}) {
+  for (const BatchEngine& engine :
+       {BatchEngine{"published", "published", Simulate}, BatchEngine{"native", "native", Simulate},
+        BatchEngine{"screen", "native", Screen}}) {
     for (const int ops : {100, 1'000, 10'000}) {
       for (int threads = 2; threads <= cores; threads *= 2) {
         benchmark::RegisterBenchmark(
-            fmt::format("batch/{}/ops:{}/threads:{}", kind.name, ops, threads).c_str(), Batch,
-            SpeedCase{fmt::format("random_dag(ops={})", ops), "k80(gpus=3)", kind.rules, "fifo"}, kind.make,
-            threads)
+            fmt::format("batch/{}/ops:{}/threads:{}", engine.name, ops, threads).c_str(), Batch,
+            SpeedCase{fmt::format("random_dag(ops={})", ops), "k80(gpus=3)", engine.rules, "fifo"},
+            engine.make, threads)
             ->UseManualTime()
             ->Unit(benchmark::kMillisecond);
       }

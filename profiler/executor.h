@@ -49,7 +49,7 @@ struct CopySpan {
   std::int64_t end_ns = 0;
 };
 
-struct Step {
+struct ExecutedStep {
   std::int64_t ns = 0;                  // from the common start to the end of the last op or copy
   bool disturbed = false;               // a device lost its core, or was not at the pace that was asked for
   std::vector<sim::Bytes> peak;         // by device
@@ -89,7 +89,7 @@ class Executor {
 
   // The placement must satisfy CheckPlacement(). Steps come in the order they ran; after one that ran out of
   // memory there is no other. Throws RunError where a device fails; other placements may be tried afterwards.
-  virtual std::vector<Step> Run(const sim::Placement& placement, const ExecuteOptions& options) = 0;
+  virtual std::vector<ExecutedStep> Run(const sim::Placement& placement, const ExecuteOptions& options) = 0;
 
   // Ops that a stand-in runs, ascending.
   virtual const std::vector<sim::OpIndex>& stand_ins() const = 0;

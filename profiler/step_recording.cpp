@@ -25,7 +25,7 @@ int TracedPlacement(const StepRecording& recording) {
 MeasuredPlacement MeasurePlacement(Executor& executor, const sim::OpGraph& graph,
                                    const FamilyPlacement& which, const StepPlan& plan) {
   MeasuredPlacement made{.family = which.family, .placement = which.placement};
-  const auto out_of_memory = [&made](const std::vector<Step>& steps) {
+  const auto out_of_memory = [&made](const std::vector<ExecutedStep>& steps) {
     if (!steps.back().oom) return false;
     made.oom = steps.back().oom;
     made.exhausted = steps.back().exhausted;
@@ -57,7 +57,8 @@ MeasuredPlacement MeasurePlacement(Executor& executor, const sim::OpGraph& graph
   return made;
 }
 
-std::optional<Step> TraceStep(Executor& executor, const sim::Placement& placement, const StepPlan& plan) {
+std::optional<ExecutedStep> TraceStep(Executor& executor, const sim::Placement& placement,
+                                      const StepPlan& plan) {
   auto traced = executor.Run(placement, {.warm_up = plan.warm_up,
                                          .steps = plan.traced,
                                          .at_most = 3 * plan.traced,
@@ -68,12 +69,13 @@ std::optional<Step> TraceStep(Executor& executor, const sim::Placement& placemen
   return MiddleStep(std::move(traced));
 }
 
-void Summarise(const std::vector<Step>& steps, int wanted, MeasuredPlacement* into) {
+void Summarise(const std::vector<ExecutedStep>& steps, int wanted, MeasuredPlacement* into) {
   constexpr double kMicro = 1e-3;  // [us/ns]
   std::vector<double> all;
   std::vector<std::vector<double>> peaks(steps.back().peak.size());
-  const bool none = std::all_of(steps.begin(), steps.end(), [](const Step& step) { return step.disturbed; });
-  for (const Step& step : steps) {
+  const bool none =
+      std::all_of(steps.begin(), steps.end(), [](const ExecutedStep& step) { return step.disturbed; });
+  for (const ExecutedStep& step : steps) {
     const double us = static_cast<double>(step.ns) * kMicro;
     all.push_back(us);
     if (!step.disturbed) into->steps_us.push_back(us);
@@ -110,12 +112,12 @@ void MeasureDisturbedAgain(const MeasureAgain& measure, int wanted,
   }
 }
 
-Step MiddleStep(std::vector<Step> steps) {
-  const auto disturbed = [](const Step& step) { return step.disturbed; };
+ExecutedStep MiddleStep(std::vector<ExecutedStep> steps) {
+  const auto disturbed = [](const ExecutedStep& step) { return step.disturbed; };
   if (!std::all_of(steps.begin(), steps.end(), disturbed)) std::erase_if(steps, disturbed);
   const auto middle = steps.begin() + static_cast<std::ptrdiff_t>(steps.size() / 2);
   std::nth_element(steps.begin(), middle, steps.end(),
-                   [](const Step& a, const Step& b) { return a.ns < b.ns; });
+                   [](const ExecutedStep& a, const ExecutedStep& b) { return a.ns < b.ns; });
   return std::move(*middle);
 }
 

@@ -27,7 +27,7 @@ struct MeasuredPlacement {
   std::vector<sim::Bytes> peak_bytes, least_peak_bytes, most_peak_bytes;
   std::optional<sim::OutOfMemory> oom;  // it did not fit: no steps, peaks up to there; without time
   bool exhausted = false;               // `oom` is the machine's, which had no more, whatever the limit
-  std::optional<Step> traced;           // a step of its own
+  std::optional<ExecutedStep> traced;   // a step of its own
 };
 
 // Where a recording comes from.
@@ -95,13 +95,14 @@ struct FamilyPlacement {
 MeasuredPlacement MeasurePlacement(Executor& executor, const sim::OpGraph& graph,
                                    const FamilyPlacement& which, const StepPlan& plan);
 // The middle one of plan.traced steps; empty where it runs out of memory.
-std::optional<Step> TraceStep(Executor& executor, const sim::Placement& placement, const StepPlan& plan);
+std::optional<ExecutedStep> TraceStep(Executor& executor, const sim::Placement& placement,
+                                      const StepPlan& plan);
 
 // Fewer undisturbed steps than these, and the disturbed ones count, too.
 inline constexpr int kFewSteps = 10;
 // What is kept of measured steps, none of which ran out of memory: times and peaks are those of the undisturbed
 // ones, or of all where fewer than kFewSteps (and fewer than were wanted) are.
-void Summarise(const std::vector<Step>& steps, int wanted, MeasuredPlacement* into);
+void Summarise(const std::vector<ExecutedStep>& steps, int wanted, MeasuredPlacement* into);
 double SteadySeconds();  // from any start
 // Seconds from when it is made.
 class TimeBudget {
@@ -123,7 +124,7 @@ using MeasureAgain = std::function<std::optional<MeasuredPlacement>(std::size_t 
 void MeasureDisturbedAgain(const MeasureAgain& measure, int wanted,
                            std::vector<MeasuredPlacement>* placements);
 // The traced step in the middle of those that were not disturbed, or of all where none was.
-Step MiddleStep(std::vector<Step> steps);
+ExecutedStep MiddleStep(std::vector<ExecutedStep> steps);
 // Types of the ops that a stand-in runs, sorted, each once.
 std::vector<std::string> TypesOf(const sim::OpGraph& graph, const std::vector<sim::OpIndex>& ops);
 

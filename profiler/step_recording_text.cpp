@@ -1,6 +1,4 @@
-#include <algorithm>
 #include <array>
-#include <set>
 
 #include <fmt/format.h>
 
@@ -135,7 +133,7 @@ void ReadTraced(Value value, const sim::OpGraph& graph, const sim::Cluster& clus
   const Fields fields(value, kKeys);
   const std::int64_t of =
       fields.Require("placement").Int(0, static_cast<std::int64_t>(placements->size()) - 1);
-  Step traced;
+  ExecutedStep traced;
   traced.ns = fields.Require("ns").Int(1, kMostNanos);
   const sim::Placement& placement = (*placements)[static_cast<std::size_t>(of)].placement;
   std::vector<bool> seen(graph.ops.size());
@@ -166,7 +164,7 @@ void ReadTraced(Value value, const sim::OpGraph& graph, const sim::Cluster& clus
   (*placements)[static_cast<std::size_t>(of)].traced = std::move(traced);
 }
 
-std::string TracedText(std::size_t placement, const Step& traced) {
+std::string TracedText(std::size_t placement, const ExecutedStep& traced) {
   std::string out = fmt::format("{{\"placement\": {}, \"ns\": {},\n  \"ops\": [", placement, traced.ns);
   std::string_view comma;
   for (const OpSpan& op : traced.ops) {

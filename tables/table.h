@@ -8,12 +8,13 @@
 #include <string>
 #include <vector>
 
+#include "output/report_page.h"
+
 namespace stowplan::tables {
 
 class TableResults;
 struct RenderedBlock;
 struct RenderedChart;
-struct RenderedSection;
 
 // A number of a paper. Nothing here is ours.
 struct PublishedCell {
@@ -133,8 +134,8 @@ struct TableAnalysis {
   const char* name;
   std::vector<std::string> (*outcome)(const TableResults&) = nullptr;  // what the outcome says first
   RenderedBlock (*summary)(const TableResults&) = nullptr;  // on the first screen in place of the first block
-  std::vector<RenderedSection> (*sections)(const TableResults&) = nullptr;  // first in the discussion
-  std::vector<ClaimVerdict> (*claims)(const TableResults&) = nullptr;       // before those of the file
+  std::vector<output::ReportSection> (*sections)(const TableResults&) = nullptr;  // first in the discussion
+  std::vector<ClaimVerdict> (*claims)(const TableResults&) = nullptr;             // before those of the file
   std::vector<RenderedChart> (*charts)(const TableResults&) = nullptr;  // in place of the curves of searches
   const char* charts_title = "";
   const char* charts_note = "";

@@ -43,9 +43,9 @@ class Dual {
   sim::Picos Maximise() const;
 
  private:
-  enum class Kind { kCompute, kHost, kMemory };
+  enum class Resource { kCompute, kHost, kMemory };
   struct Variable {
-    Kind kind;
+    Resource resource;
     std::size_t c;
     double weight;  // in the sum of prices, which is held at 1 or less
     double start;
@@ -57,8 +57,10 @@ class Dual {
   double Capacity(std::size_t c) const { return static_cast<double>(problem_.capacity[c]); }
 
   void ChooseVariables();
-  static Vector& Of(Prices& prices, Kind kind) {
-    return kind == Kind::kCompute ? prices.compute : kind == Kind::kHost ? prices.host : prices.memory;
+  static Vector& Of(Prices& prices, Resource resource) {
+    return resource == Resource::kCompute ? prices.compute
+           : resource == Resource::kHost  ? prices.host
+                                          : prices.memory;
   }
   Prices PricesAt(const Vector& x) const;
   double Sum(const Vector& x) const;
@@ -87,12 +89,12 @@ void Dual::ChooseVariables() {
       bytes += static_cast<double>(problem_.load(item, c).persistent);
     }
     all_compute += compute + host;
-    variables_.push_back({Kind::kCompute, c, Devices(c), 1 / std::max(1.0, compute), 1 / Devices(c)});
+    variables_.push_back({Resource::kCompute, c, Devices(c), 1 / std::max(1.0, compute), 1 / Devices(c)});
     all_weights += Devices(c) * variables_.back().start;
     const double threads = problem_.one_host ? 1 : Devices(c);
-    if (host > 0 && HostOf(c) == c) variables_.push_back({Kind::kHost, c, threads, 0, 1 / threads});
+    if (host > 0 && HostOf(c) == c) variables_.push_back({Resource::kHost, c, threads, 0, 1 / threads});
     if (!problem_.capacity.empty() && problem_.capacity[c] > 0 && bytes > Capacity(c)) {
-      memory.push_back({Kind::kMemory, c, 0, 0, 0});
+      memory.push_back({Resource::kMemory, c, 0, 0, 0});
     }
   }
   for (Variable& variable : variables_) variable.start /= 2 * all_weights;  // inside, with room for the hosts
@@ -104,7 +106,7 @@ void Dual::ChooseVariables() {
 
 Prices Dual::PricesAt(const Vector& x) const {
   Prices prices{Vector(classes_, 0), Vector(classes_, 0), Vector(classes_, 0)};
-  for (std::size_t i = 0; i < x.size(); ++i) Of(prices, variables_[i].kind)[variables_[i].c] = x[i];
+  for (std::size_t i = 0; i < x.size(); ++i) Of(prices, variables_[i].resource)[variables_[i].c] = x[i];
   return prices;
 }
 
@@ -261,7 +263,8 @@ sim::Picos Dual::Maximise() const {
       best_value = value / Sum(x);
       best = std::max(best, Exact(x));
     }
-    for (std::size_t i = 0; i < x.size(); ++i) direction[i] = Of(slope, variables_[i].kind)[variables_[i].c];
+    for (std::size_t i = 0; i < x.size(); ++i)
+      direction[i] = Of(slope, variables_[i].resource)[variables_[i].c];
     if (ellipsoid.Halve(direction) <= kPrecision * best_value) break;
   }
   return static_cast<sim::Picos>(std::min<Wide>(best, std::numeric_limits<sim::Picos>::max()));

@@ -110,8 +110,9 @@ output::ReportSection HeldOutSection(const ScoredFolder& folder) {
       .header = {"family", "ops", "MAPE", "median", "p95", "time-weighted"},
       .folded = true};
   for (const HeldOutOps& one : folder.held_out.ops) {
-    section.rows.push_back({one.family, std::to_string(one.ops), PercentText(one.mape),
-                            PercentText(one.median), PercentText(one.p95), PercentText(one.time_weighted)});
+    section.rows.push_back({one.family, std::to_string(one.errors.n), PercentText(one.errors.mape),
+                            PercentText(one.errors.median), PercentText(one.errors.p95),
+                            PercentText(one.errors.time_weighted)});
   }
   return section;
 }

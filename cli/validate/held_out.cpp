@@ -40,11 +40,6 @@ void AddSamples(const sim::OpGraph& graph, const Recording& recording,
   }
 }
 
-HeldOutOps Summary(const std::string& family, const std::vector<std::pair<double, double>>& pairs) {
-  const cost_models::ErrorSummary errors = cost_models::Errors(pairs);
-  return {family, errors.n, errors.mape, errors.median, errors.p95, errors.time_weighted};
-}
-
 // Prices by signature.
 class BySignature : public sim::CostModel {
  public:
@@ -109,8 +104,8 @@ HeldOut HoldWorkloadsOut(const std::string& folder) {
     held.us[signatures[i]] = predicted[i];
   }
   HeldOut made;
-  for (const auto& [family, pairs] : families) made.ops.push_back(Summary(family, pairs));
-  made.ops.push_back(Summary("all", all));
+  for (const auto& [family, pairs] : families) made.ops.push_back({family, cost_models::Errors(pairs)});
+  made.ops.push_back({"all", cost_models::Errors(all)});
   for (const Held& held : workloads) {
     if (held.unknown) {
       made.steps.push_back({held.recording.workload, {}, {}});

@@ -6,12 +6,13 @@
 #include <string>
 #include <vector>
 
+#include "cost_models/calibration/errors.h"
+
 namespace stowplan::cli {
 
 struct HeldOutOps {
   std::string family;  // of cost_models/work/cpu_line.h; "all" = together
-  std::size_t ops = 0;
-  double mape = 0, median = 0, p95 = 0, time_weighted = 0;  // of |predicted / probed - 1|
+  cost_models::ErrorSummary errors;
 };
 
 // Steps of a workload whose ops are priced so; what no line prices keeps the price of its own probe. Nothing where a

@@ -25,7 +25,7 @@ class Chooser {
  public:
   Chooser(const sim::Problem& problem, std::uint64_t seed) : problem_(problem), bits_(seed) { Order(); }
 
-  const std::vector<ChosenPlacement>& chosen() const { return chosen_; }
+  const std::vector<profiler::FamilyPlacement>& chosen() const { return chosen_; }
 
   // False if it was there already.
   bool Add(const std::string& family, sim::Placement placement) {
@@ -114,12 +114,13 @@ class Chooser {
   std::vector<std::int32_t> sets_;
   std::vector<double> work_before_;  // [us], by position in sets_, and the whole
   std::set<std::vector<DeviceIndex>> seen_;
-  std::vector<ChosenPlacement> chosen_;
+  std::vector<profiler::FamilyPlacement> chosen_;
 };
 
 }  // namespace
 
-std::vector<ChosenPlacement> ChoosePlacements(const sim::Problem& problem, int count, std::uint64_t seed) {
+std::vector<profiler::FamilyPlacement> ChoosePlacements(const sim::Problem& problem, int count,
+                                                        std::uint64_t seed) {
   constexpr int kPatience = 20;
   Chooser choose(problem, seed);
   choose.Add("one device", choose.Blocks(1, 0));
@@ -133,19 +134,19 @@ std::vector<ChosenPlacement> ChoosePlacements(const sim::Problem& problem, int c
     choose.Add("searched", choose.Searched());
     vain = choose.chosen().size() == before ? vain + 1 : 0;
   }
-  std::vector<ChosenPlacement> chosen = choose.chosen();
+  std::vector<profiler::FamilyPlacement> chosen = choose.chosen();
   if (static_cast<int>(chosen.size()) > count) chosen.resize(static_cast<std::size_t>(count));
   return chosen;
 }
 
-void WriteChosen(const sim::Problem& problem, const std::vector<ChosenPlacement>& chosen,
+void WriteChosen(const sim::Problem& problem, const std::vector<profiler::FamilyPlacement>& chosen,
                  const std::string& folder) {
   const std::filesystem::path out(folder);
   formats::MakeFolder((out / "placements").string());
   formats::WriteGraph((out / "graph.json.zst").string(), problem.graph());
   formats::WriteFile((out / "cluster.yaml").string(), formats::PrintCluster(problem.cluster()));
   std::map<std::string, int> count;
-  for (const ChosenPlacement& choice : chosen) {
+  for (const profiler::FamilyPlacement& choice : chosen) {
     std::string family = choice.family;
     std::replace(family.begin(), family.end(), ' ', '_');
     const std::string name = fmt::format("{}-{:02}.json", family, ++count[family]);

@@ -1,7 +1,6 @@
 #include "cli/validate/recorder.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 
 #include <fmt/format.h>
@@ -153,15 +152,15 @@ class Recorder {
   bool Measure() {
     const sim::Cluster cluster = ParseTwoCores(recording_.cluster);
     const sim::Problem problem = Priced(cluster);
-    const std::vector<ChosenPlacement> chosen = ChoosePlacements(problem, options_.placements, options_.seed);
+    const std::vector<profiler::FamilyPlacement> chosen =
+        ChoosePlacements(problem, options_.placements, options_.seed);
     const auto executor = profiler::MakeCpuExecutor(graph_, cluster, cores_);
     recording_.stand_ins = profiler::TypesOf(graph_, executor->stand_ins());
     output::Progress progress(recording_.workload, static_cast<std::int64_t>(chosen.size()), options_.quiet);
-    for (const ChosenPlacement& choice : chosen) {
+    for (const profiler::FamilyPlacement& choice : chosen) {
       if (output::StopRequested()) return false;
       if (Has(choice.placement)) continue;
-      const MeasuredPlacement& made =
-          recording_.placements.emplace_back(MeasureOne(*executor, {choice.family, choice.placement}));
+      const MeasuredPlacement& made = recording_.placements.emplace_back(MeasureOne(*executor, choice));
       Write();
       progress.Update(
           static_cast<std::int64_t>(recording_.placements.size()),

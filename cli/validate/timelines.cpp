@@ -23,7 +23,7 @@ sim::Picos FromNanos(std::int64_t ns) {
 }
 
 // What was traced, in the form of what is simulated. Neither issuing nor memory was traced.
-sim::Outcome Measured(const profiler::Step& step, const sim::Problem& problem) {
+sim::Outcome Measured(const profiler::ExecutedStep& step, const sim::Problem& problem) {
   sim::Outcome outcome;
   outcome.runtime = FromNanos(step.ns);
   outcome.devices.resize(problem.cluster().devices.size());
@@ -114,30 +114,30 @@ class Difference {
   // The lag of an op is how much later it ends in the simulation; what it adds is its lag less that of the op
   // that ended last before it on its device.
   std::string PrintLags() const {
-    struct Step {
+    struct OpLag {
       sim::OpIndex op;
       double lag_us, added_us;
     };
     std::map<sim::DeviceIndex, double> last;
-    std::vector<Step> steps;
+    std::vector<OpLag> lags;
     for (const sim::OpIndex op : order_) {
       const auto device = Placement().device[static_cast<std::size_t>(op)];
       const double lag = sim::ToMicros(At(simulated_, op).end - At(measured_, op).end);
-      steps.push_back({op, lag, lag - std::exchange(last[device], lag)});
+      lags.push_back({op, lag, lag - std::exchange(last[device], lag)});
     }
-    std::stable_sort(steps.begin(), steps.end(), [](const Step& a, const Step& b) {
+    std::stable_sort(lags.begin(), lags.end(), [](const OpLag& a, const OpLag& b) {
       return std::abs(a.added_us) > std::abs(b.added_us);
     });
     output::TextTable table("lrrrrrrr", {"adds most to the difference", "device", "measured start", "end us",
                                          "simulated start", "end us", "lag us", "added us"});
-    for (std::size_t i = 0; i < std::min(kWorst, steps.size()); ++i) {
-      const sim::OpIndex op = steps[i].op;
+    for (std::size_t i = 0; i < std::min(kWorst, lags.size()); ++i) {
+      const sim::OpIndex op = lags[i].op;
       const auto us = [](sim::Picos time) { return fmt::format("{:.1f}", sim::ToMicros(time)); };
       table.AddRow({output::Shortened(graph_.ops[static_cast<std::size_t>(op)].name),
                     std::to_string(Placement().device[static_cast<std::size_t>(op)]),
                     us(At(measured_, op).start), us(At(measured_, op).end), us(At(simulated_, op).start),
-                    us(At(simulated_, op).end), fmt::format("{:+.1f}", steps[i].lag_us),
-                    fmt::format("{:+.1f}", steps[i].added_us)});
+                    us(At(simulated_, op).end), fmt::format("{:+.1f}", lags[i].lag_us),
+                    fmt::format("{:+.1f}", lags[i].added_us)});
     }
     return table.ToString(2) +
            "\n  lag: how much later the op ends in the simulation; added: more than the op before it on its "

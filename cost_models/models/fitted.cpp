@@ -98,7 +98,7 @@ class Fitted : public sim::CostModel, public ParameterUser, public OriginTeller 
   }
 
  private:
-  struct Kind {
+  struct DeviceRates {
     const DeviceSheet* sheet = nullptr;
     ClassEfficiency efficiency{};
     Tf32Classes tf32;
@@ -180,9 +180,9 @@ class Fitted : public sim::CostModel, public ParameterUser, public OriginTeller 
   }
 
   // That of the class and number format, else that of the class for all formats.
-  static const RatioCurve* FindCurve(const Kind& kind, const OpWork& work) {
+  static const RatioCurve* FindCurve(const DeviceRates& rates, const OpWork& work) {
     const RatioCurve* any = nullptr;
-    for (const RatioCurve& curve : *kind.curves) {
+    for (const RatioCurve& curve : *rates.curves) {
       if (curve.op_class != work.op_class) continue;
       if (curve.dtype == work.dtype) return &curve;
       if (curve.dtype.empty()) any = &curve;
@@ -200,9 +200,9 @@ class Fitted : public sim::CostModel, public ParameterUser, public OriginTeller 
   }
 
   void AddKind(const KindParameters& kind) {
-    Kind entry;
-    entry.sheet = catalogue_.FindSheet(kind.kind);
-    if (!entry.sheet->HasRates()) {
+    DeviceRates rates;
+    rates.sheet = catalogue_.FindSheet(kind.kind);
+    if (!rates.sheet->HasRates()) {
       throw InputError(
           fmt::format("{}: has curves for '{}', a kind without rates; curves correct the structural "
                       "model, so give the kind of the catalogue that was measured",
@@ -215,16 +215,16 @@ class Fitted : public sim::CostModel, public ParameterUser, public OriginTeller 
                       "calibrate again from the recordings",
                       parameters_->source, kind.kind, kind.structural, fingerprint));
     }
-    entry.efficiency = DefaultEfficiency(catalogue_, entry.sheet->kind.device_class);
-    entry.tf32 = kind.tf32;
-    entry.curves = &kind.curves;
-    kinds_.emplace(kind.kind, entry);
+    rates.efficiency = DefaultEfficiency(catalogue_, rates.sheet->kind.device_class);
+    rates.tf32 = kind.tf32;
+    rates.curves = &kind.curves;
+    kinds_.emplace(kind.kind, rates);
   }
 
   const Catalogue& catalogue_;
   std::string name_;
   std::shared_ptr<const Parameters> parameters_;
-  std::map<std::string, Kind> kinds_;
+  std::map<std::string, DeviceRates> kinds_;
   std::map<std::string, const CpuLines*> lines_;  // of parameters_
 };
 

@@ -287,13 +287,13 @@ class DataPrinter {
   };
 
   PathPart PartOf(const sim::CriticalStep& step) const {
-    using Kind = sim::CriticalStep::Kind;
+    using enum sim::CriticalStep::Kind;
     PathPart part{.kind = static_cast<std::int64_t>(step.kind)};
     const auto index = static_cast<std::size_t>(step.index);
-    if (step.kind == Kind::kOp) part.device = study_.placement.device[index];
+    if (step.kind == kOp) part.device = study_.placement.device[index];
     // A wait is of an op or a transfer: which, nothing says.
-    if (binned_ || step.kind == Kind::kWait) return part;
-    part.item = step.kind == Kind::kTransfer ? step.index : NodeOf(step.index);
+    if (binned_ || step.kind == kWait) return part;
+    part.item = step.kind == kTransfer ? step.index : NodeOf(step.index);
     return part;
   }
 

@@ -56,10 +56,10 @@ Bottleneck FindBottleneck(const PathShares& path) {
     if (other.time > most.time) most = other;
   };
   for (std::size_t d = 1; d < path.devices.size(); ++d)
-    offer({Bottleneck::Kind::kDevice, static_cast<sim::DeviceIndex>(d), path.devices[d]});
-  offer({Bottleneck::Kind::kTransfers, -1, path.transfers});
-  offer({Bottleneck::Kind::kDispatch, -1, path.dispatch});
-  offer({Bottleneck::Kind::kWaiting, -1, path.waiting});
+    offer({sim::CriticalStep::Kind::kOp, static_cast<sim::DeviceIndex>(d), path.devices[d]});
+  offer({sim::CriticalStep::Kind::kTransfer, -1, path.transfers});
+  offer({sim::CriticalStep::Kind::kDispatch, -1, path.dispatch});
+  offer({sim::CriticalStep::Kind::kWait, -1, path.waiting});
   return most;
 }
 

@@ -31,9 +31,8 @@ PathShares ShareOut(const sim::Problem& problem, const sim::Placement& placement
 
 // What most of the path is.
 struct Bottleneck {
-  enum class Kind : std::uint8_t { kDevice, kTransfers, kDispatch, kWaiting };
-  Kind kind = Kind::kDevice;
-  sim::DeviceIndex device = -1;  // kDevice
+  sim::CriticalStep::Kind kind = sim::CriticalStep::Kind::kOp;
+  sim::DeviceIndex device = -1;  // kOp: whose ops
   sim::Picos time = 0;
 };
 Bottleneck FindBottleneck(const PathShares& path);

@@ -69,13 +69,13 @@ std::string WhatIfText(const sim::WhatIf& what_if, const Study& study) {
 
 std::string BottleneckText(const Bottleneck& bottleneck, const sim::Cluster& cluster) {
   switch (bottleneck.kind) {
-    case Bottleneck::Kind::kDevice:
+    case sim::CriticalStep::Kind::kOp:
       return "ops on " + cluster.devices[static_cast<std::size_t>(bottleneck.device)].name;
-    case Bottleneck::Kind::kTransfers:
+    case sim::CriticalStep::Kind::kTransfer:
       return "transfers";
-    case Bottleneck::Kind::kDispatch:
+    case sim::CriticalStep::Kind::kDispatch:
       return "dispatch";
-    case Bottleneck::Kind::kWaiting:
+    case sim::CriticalStep::Kind::kWait:
       return "waiting";
   }
   return "";

@@ -10,18 +10,18 @@ namespace stowplan::profiler {
 namespace {
 
 // Traced steps, undisturbed ones unless others will do, a few at a time, so that they can be stopped.
-std::vector<Step> ProbeSteps(Executor& executor, const sim::Placement& placement,
-                             const ProbeOptions& options) {
+std::vector<ExecutedStep> ProbeSteps(Executor& executor, const sim::Placement& placement,
+                                     const ProbeOptions& options) {
   constexpr int kAtOnce = 50;
-  std::vector<Step> all;
+  std::vector<ExecutedStep> all;
   int run = 0;
   while (static_cast<int>(all.size()) < options.repeats && run < options.at_most) {
     if (options.stop && options.stop()) break;
-    for (Step& step : executor.Run(placement, {.warm_up = run == 0 ? options.warm_up : 0,
-                                              .steps = options.repeats - static_cast<int>(all.size()),
-                                              .at_most = std::min(kAtOnce, options.at_most - run),
-                                              .pace = options.pace,
-                                              .traced = true})) {
+    for (ExecutedStep& step : executor.Run(placement, {.warm_up = run == 0 ? options.warm_up : 0,
+                                                      .steps = options.repeats - static_cast<int>(all.size()),
+                                                      .at_most = std::min(kAtOnce, options.at_most - run),
+                                                      .pace = options.pace,
+                                                      .traced = true})) {
       ++run;
       if (options.disturbed || !step.disturbed) all.push_back(std::move(step));
     }
@@ -138,7 +138,7 @@ OverlapGraph MakeOverlapGraph(double flops) {
 }
 
 // When each device was done with its chain [ns].
-std::array<double, 2> ChainEnds(const OverlapGraph& overlap, const Step& step) {
+std::array<double, 2> ChainEnds(const OverlapGraph& overlap, const ExecutedStep& step) {
   std::array<double, 2> ends{};
   for (const OpSpan& span : step.ops) {
     const int device = overlap.device_of(span.op);
@@ -163,7 +163,7 @@ std::vector<ProbedCopy> ProbeCopies(const sim::Cluster& cluster, const CoresByDe
   for (sim::OpIndex op = 0; op < graph.size(); ++op) placement.device.push_back(op % 2);
   std::vector<ProbedCopy> probed;
   for (const sim::Bytes bytes : sizes) probed.push_back({.bytes = bytes, .ns = {}});
-  for (const Step& step : ProbeSteps(*executor, placement, options)) {
+  for (const ExecutedStep& step : ProbeSteps(*executor, placement, options)) {
     std::vector<std::int64_t> end(graph.ops.size());
     for (const OpSpan& span : step.ops) end[static_cast<std::size_t>(span.op)] = span.end_ns;
     for (const CopySpan& copy : step.copies) {
@@ -182,7 +182,7 @@ std::vector<std::int64_t> ProbeDispatch(const sim::Cluster& cluster, const Cores
   sim::Placement placement;
   placement.device.assign(graph.ops.size(), 0);
   std::vector<std::int64_t> ns;
-  for (const Step& step : ProbeSteps(*executor, placement, options)) {
+  for (const ExecutedStep& step : ProbeSteps(*executor, placement, options)) {
     for (std::size_t i = 1; i < step.ops.size(); ++i)
       ns.push_back(std::max<std::int64_t>(step.ops[i].start_ns - step.ops[i - 1].end_ns - clock, 0));
   }
@@ -198,10 +198,10 @@ std::vector<ProbedOverlap> ProbeOverlapOf(double flops, const sim::Cluster& clus
   std::vector<ProbedOverlap> probed;
   for (const sim::DeviceIndex from : {0, 1}) {
     std::array<ProbedOverlap, 2> ends;
-    for (const Step& step : ProbeSteps(*executor, overlap.Place(from, from), options)) {
+    for (const ExecutedStep& step : ProbeSteps(*executor, overlap.Place(from, from), options)) {
       for (const std::size_t d : {0, 1}) ends[d].alone.push_back(ChainEnds(overlap, step)[d]);
     }
-    for (const Step& step : ProbeSteps(*executor, overlap.Place(from, 1 - from), options)) {
+    for (const ExecutedStep& step : ProbeSteps(*executor, overlap.Place(from, 1 - from), options)) {
       double copying = 0;
       for (const CopySpan& copy : step.copies) copying += static_cast<double>(copy.end_ns - copy.start_ns);
       for (const std::size_t d : {0, 1}) {

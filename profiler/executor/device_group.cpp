@@ -69,7 +69,7 @@ class DeviceGroup : public Executor {
   DeviceGroup(const DeviceGroup&) = delete;
   DeviceGroup& operator=(const DeviceGroup&) = delete;
 
-  std::vector<Step> Run(const sim::Placement& placement, const ExecuteOptions& options) override {
+  std::vector<ExecutedStep> Run(const sim::Placement& placement, const ExecuteOptions& options) override {
     machine_.plan = MakePlan(machine_.graph, machine_.cluster, placement);
     machine_.values.Prepare(machine_.graph);
     const DeviceIndex devices = machine_.cluster.size();
@@ -188,7 +188,7 @@ class DeviceGroup : public Executor {
       go_on_ = false;
       return;
     }
-    Step step;
+    ExecutedStep step;
     std::int64_t start = machine_.devices[0]->start_ns;
     std::int64_t last = start;
     for (const auto& device : machine_.devices) {
@@ -248,7 +248,7 @@ class DeviceGroup : public Executor {
 
   std::atomic<bool> failed_ = false;
   ExecuteOptions options_;  // of the job; what follows belongs to device 0 while it runs
-  std::vector<Step> steps_;
+  std::vector<ExecutedStep> steps_;
   int run_ = 0;
   int undisturbed_ = 0;
   bool go_on_ = false;  // read by all between barriers

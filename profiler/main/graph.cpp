@@ -21,8 +21,9 @@ const BackendRow& ChooseBackend(const std::string& given, const sim::Cluster& cl
 }
 
 void CheckOptions(const GraphOptions& options) {
-  if (options.warm_up < 0 || options.steps < 1 || options.at_most < options.steps || options.traced < 0 ||
-      options.pause_us < 0 || options.inputs.cores < 0 || !(options.again_seconds >= 0))
+  if (options.plan.warm_up < 0 || options.plan.steps < 1 || options.plan.at_most < options.plan.steps ||
+      options.plan.traced < 0 || options.plan.pause_us < 0 || options.inputs.cores < 0 ||
+      !(options.again_seconds >= 0))
     throw InputError(
         "--warm-up, --traced, --pause-us, --again-seconds and --cores from 0, --steps from 1 and --at-most "
         "from "
@@ -76,24 +77,24 @@ RunVerb DeclareGraph(CLI::App& app) {
       ->option_text("TYPE");
   app.add_option("--cores", options->inputs.cores, "of each CPU device; else all there are, in equal parts")
       ->option_text("N");
-  app.add_option("--warm-up", options->warm_up, "steps before the first that counts")
+  app.add_option("--warm-up", options->plan.warm_up, "steps before the first that counts")
       ->capture_default_str()
       ->option_text("N");
-  app.add_option("--steps", options->steps, "undisturbed ones wanted of each placement")
+  app.add_option("--steps", options->plan.steps, "undisturbed ones wanted of each placement")
       ->capture_default_str()
       ->option_text("N");
-  app.add_option("--at-most", options->at_most, "steps of each placement, disturbed ones included")
+  app.add_option("--at-most", options->plan.at_most, "steps of each placement, disturbed ones included")
       ->capture_default_str()
       ->option_text("N");
   app.add_option("--again-seconds", options->again_seconds,
                  "at most, for placements that were disturbed and are measured again; 0 = none")
       ->capture_default_str()
       ->option_text("S");
-  app.add_option("--traced", options->traced,
+  app.add_option("--traced", options->plan.traced,
                  "traced steps of each placement, of which the middle one is kept")
       ->capture_default_str()
       ->option_text("N");
-  app.add_option("--pause-us", options->pause_us, "asleep before each step: for busy machines")
+  app.add_option("--pause-us", options->plan.pause_us, "asleep before each step: for busy machines")
       ->capture_default_str()
       ->option_text("N");
   app.add_option(

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <cstdlib>
 #include <filesystem>
 #include <optional>
 #include <random>
@@ -76,14 +75,9 @@ const MeasuredPlacement* Find(const StepRecording& recording, const sim::Placeme
 }
 
 MeasuredPlacement Measure(Executor& executor, const sim::OpGraph& graph, const NamedPlacement& named,
-                          const GraphOptions& options, Pace pace) {
-  return MeasurePlacement(executor, graph, {named.family, named.placement},
-                          {.warm_up = options.warm_up,
-                           .steps = options.steps,
-                           .at_most = options.at_most,
-                           .pause_us = options.pause_us,
-                           .traced = options.traced,
-                           .pace = pace});
+                          StepPlan plan, Pace pace) {
+  plan.pace = pace;
+  return MeasurePlacement(executor, graph, {named.family, named.placement}, plan);
 }
 
 void Tell(const NamedPlacement& named, const MeasuredPlacement& made, const LoadedGraph& loaded) {
@@ -129,7 +123,7 @@ GraphSession::GraphSession(const GraphOptions& options, const LoadedGraph& loade
   fresh.workload = options.inputs.workload.empty() ? options.inputs.graph : options.inputs.workload;
   fresh.origin = Origin(backend);
   fresh.load_before = LoadAverage();
-  fresh.wanted_steps = options.steps;
+  fresh.wanted_steps = options.plan.steps;
   fresh.cluster = formats::PrintCluster(loaded.cluster);
   recording_ = Resumed(fresh, loaded, options.out);
 }
@@ -188,7 +182,7 @@ void GraphSession::Start() {
 bool GraphSession::Add(const NamedPlacement& named) {
   ReadClocks();
   try {
-    recording_.placements.push_back(Measure(*executor_, loaded_.graph, named, options_, pace_));
+    recording_.placements.push_back(Measure(*executor_, loaded_.graph, named, options_.plan, pace_));
   } catch (const RunError& error) {
     constexpr int kMostInARow = 3;  // then it is the device that fails and not the placement
     fmt::print(stderr, "{:24} failed: {}\n", named.name, error.what());
@@ -223,13 +217,13 @@ void GraphSession::Repeat() {
           if (named.placement.device != placement.device || named.placement.order != placement.order ||
               named.placement.priority != placement.priority)
             continue;
-          MeasuredPlacement again = Measure(*executor_, loaded_.graph, named, options_, pace_);
+          MeasuredPlacement again = Measure(*executor_, loaded_.graph, named, options_.plan, pace_);
           Tell(named, again, loaded_);
           return again;
         }
         return recording_.placements[number];  // of an earlier call with other placements
       },
-      options_.steps, &recording_.placements);
+      options_.plan.steps, &recording_.placements);
   Write();
 }
 

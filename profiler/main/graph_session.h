@@ -17,7 +17,7 @@ struct GraphOptions {
   GraphInputs inputs;
   std::string device, out;
   std::vector<std::string> stand_in_types;
-  int warm_up = 10, steps = 30, at_most = 90, traced = 9, pause_us = 0;
+  StepPlan plan{.at_most = 90, .traced = 9};
   double again_seconds = 60;  // for measuring disturbed placements again, at most
   std::uint64_t seed = 0;
 };

@@ -24,7 +24,7 @@ using formats::Value;
 
 constexpr double kFarthestMicros = 2e15;  // 63 years
 
-enum class Kind : std::uint8_t {
+enum class EventCategory : std::uint8_t {
   kKernel,
   kCopy,
   kMemset,
@@ -39,22 +39,22 @@ enum class Kind : std::uint8_t {
 };
 
 // Categories of all versions, in lower case. Builds without Kineto write none; their ops are of "CPU functions".
-Kind KindOf(std::string_view phase, std::string category, std::string_view name) {
-  static const std::map<std::string, Kind, std::less<>> kCategories = {
-      {"kernel", Kind::kKernel},     {"gpu_memcpy", Kind::kCopy},
-      {"memcpy", Kind::kCopy},       {"gpu_memset", Kind::kMemset},
-      {"memset", Kind::kMemset},     {"cuda_runtime", Kind::kRuntime},
-      {"runtime", Kind::kRuntime},   {"cuda_driver", Kind::kDriver},
-      {"driver", Kind::kDriver},     {"cuda_sync", Kind::kSynchronisation},
-      {"overhead", Kind::kOverhead}, {"cpu_op", Kind::kOp},
-      {"operator", Kind::kOp},       {"user_annotation", Kind::kAnnotation},
+EventCategory CategoryOf(std::string_view phase, std::string category, std::string_view name) {
+  static const std::map<std::string, EventCategory, std::less<>> kCategories = {
+      {"kernel", EventCategory::kKernel},     {"gpu_memcpy", EventCategory::kCopy},
+      {"memcpy", EventCategory::kCopy},       {"gpu_memset", EventCategory::kMemset},
+      {"memset", EventCategory::kMemset},     {"cuda_runtime", EventCategory::kRuntime},
+      {"runtime", EventCategory::kRuntime},   {"cuda_driver", EventCategory::kDriver},
+      {"driver", EventCategory::kDriver},     {"cuda_sync", EventCategory::kSynchronisation},
+      {"overhead", EventCategory::kOverhead}, {"cpu_op", EventCategory::kOp},
+      {"operator", EventCategory::kOp},       {"user_annotation", EventCategory::kAnnotation},
   };
-  if (phase == "i" && name == kineto::kMemoryEvent) return Kind::kMemory;
-  if (phase != "X") return Kind::kUnknown;
+  if (phase == "i" && name == kineto::kMemoryEvent) return EventCategory::kMemory;
+  if (phase != "X") return EventCategory::kUnknown;
   std::transform(category.begin(), category.end(), category.begin(),
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   const auto found = kCategories.find(category);
-  return found == kCategories.end() ? Kind::kUnknown : found->second;
+  return found == kCategories.end() ? EventCategory::kUnknown : found->second;
 }
 
 MemoryKind MemoryNamed(std::string_view name) {
@@ -123,9 +123,9 @@ class Reader {
     const Loose fields(value);
     const std::string phase = fields.Text("ph"), category = fields.Text("cat");
     std::string name = fields.Text("name");
-    Kind kind = KindOf(phase, category, name);
-    if (phase == "X" && category.empty() && fields.Text("pid") == "CPU functions") kind = Kind::kOp;
-    if (kind == Kind::kUnknown) {
+    EventCategory kind = CategoryOf(phase, category, name);
+    if (phase == "X" && category.empty() && fields.Text("pid") == "CPU functions") kind = EventCategory::kOp;
+    if (kind == EventCategory::kUnknown) {
       if (phase != "M" && phase != "s" && phase != "t" && phase != "f")
         ++result_.ignored[phase + " " + category];
       return;
@@ -141,27 +141,27 @@ class Reader {
     return std::llround(value->Number(-kFarthestMicros, kFarthestMicros) * 1e3);
   }
 
-  void Add(Kind kind, const Event& event) {
+  void Add(EventCategory kind, const Event& event) {
     switch (kind) {
-      case Kind::kKernel:
+      case EventCategory::kKernel:
         return AddKernel(event);
-      case Kind::kCopy:
+      case EventCategory::kCopy:
         return AddCopy(event);
-      case Kind::kMemset:
+      case EventCategory::kMemset:
         return AddMemset(event);
-      case Kind::kRuntime:
+      case EventCategory::kRuntime:
         return AddCall(event, ApiCall::Level::kRuntime);
-      case Kind::kDriver:
+      case EventCategory::kDriver:
         return AddCall(event, ApiCall::Level::kDriver);
-      case Kind::kSynchronisation:
+      case EventCategory::kSynchronisation:
         return AddSynchronisation(event);
-      case Kind::kOverhead:
+      case EventCategory::kOverhead:
         trace().overheads.push_back({event.name, event.start, event.end(), event.process(), event.thread()});
         return;
-      case Kind::kMemory:
+      case EventCategory::kMemory:
         return AddMemory(event);
       default:
-        return AddMarker(event, kind == Kind::kOp ? Marker::What::kOp : Marker::What::kAnnotation);
+        return AddMarker(event, kind == EventCategory::kOp ? Marker::What::kOp : Marker::What::kAnnotation);
     }
   }
 

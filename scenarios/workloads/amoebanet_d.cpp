@@ -6,7 +6,6 @@
 // The sizes that SGDP placed are not published; 18 cells of 208 filters are assumed
 // (docs/protocol.md#sizes). A stage is a cell, a branch one of its five pairs.
 #include <array>
-#include <utility>
 #include <vector>
 
 #include "scenarios/builder/cells.h"
@@ -19,13 +18,13 @@ namespace {
 
 enum class Op : std::uint8_t { kNone, kConv1, kConv3, kConv7, kMax2, kMax3, kAvg3 };
 
-struct Step {
+struct CellOp {
   Op op;
   int state;  // 0: x, 1: previous, both brought to the cell's width; 2 to 6: the sums so far
 };
 struct Branch {
-  Step left;
-  Step right;
+  CellOp left;
+  CellOp right;
 };
 struct CellRule {
   std::array<Branch, 5> branches;
@@ -95,7 +94,7 @@ Tensor BuildCell(GraphBuilder& b, const CellRule& rule, std::int64_t stride, Ten
   std::vector<Tensor> states = {Pointwise(b, "begin", x, filters), p};
   for (int branch = 0; branch < 5; ++branch) {
     b.SetBranch(branch);
-    const auto side = [&](const char* name, const Step& step) {
+    const auto side = [&](const char* name, const CellOp& step) {
       return Apply(b, name + std::to_string(branch), step.op, states[static_cast<std::size_t>(step.state)],
                    filters, step.state < 2 ? stride : 1);
     };

@@ -30,11 +30,11 @@ constexpr int kNodes = 5;
 enum class Op : std::uint8_t { kSeparable3, kSeparable5, kAverage, kMaximum, kIdentity };
 constexpr int kOps = 5;
 
-struct Step {
+struct ArcOp {
   int state;
   Op op;
 };
-using Arc = std::array<Step, 2 * kNodes>;
+using Arc = std::array<ArcOp, 2 * kNodes>;
 
 Arc DrawArc(Dice& dice) {
   Arc arc;
@@ -47,7 +47,7 @@ Arc DrawArc(Dice& dice) {
 
 std::string ToString(const Arc& arc) {
   std::string text;
-  for (const Step& step : arc) {
+  for (const ArcOp& step : arc) {
     if (!text.empty()) text += ' ';
     text += std::to_string(step.state) + ' ' + std::to_string(static_cast<int>(step.op));
   }
@@ -78,7 +78,7 @@ Tensor BuildCell(GraphBuilder& b, const Arc& arc, std::int64_t stride, Tensor x,
   std::vector<bool> read(kNodes + 2, false);
   for (int node = 0; node < kNodes; ++node) {
     b.SetBranch(node);
-    const auto side = [&](const char* name, const Step& step) {
+    const auto side = [&](const char* name, const ArcOp& step) {
       read[static_cast<std::size_t>(step.state)] = true;
       return Apply(b, name + std::to_string(node), step.op, states[static_cast<std::size_t>(step.state)],
                    filters, step.state < 2 ? stride : 1);

@@ -56,8 +56,9 @@ class Repetition {
       for (std::int64_t m = 0; m < times; ++m)
         for (const OpIndex op : one_.topological_order())
           if (PartOf(op) == part && (m == 0 || !IsOnce(op))) Plan(op, m);
-    graph_.ops.reserve(steps_.size());
-    for (const Step& step : steps_) graph_.ops.push_back(step.sum ? Accumulation(step) : Copy(step));
+    graph_.ops.reserve(unrolled_.size());
+    for (const UnrolledOp& unrolled : unrolled_)
+      graph_.ops.push_back(unrolled.sum ? Accumulation(unrolled) : Copy(unrolled));
     return std::move(graph_);
   }
 
@@ -81,18 +82,18 @@ class Repetition {
     return m == 0 ? name : name + "@" + std::to_string(m);
   }
 
-  struct Step {
+  struct UnrolledOp {
     Tensor of;  // of one: the op, or the output whose copies are summed
     std::int64_t micro_batch;
     bool sum = false;
   };
 
-  OpIndex NextIndex() const { return static_cast<OpIndex>(steps_.size()); }
+  OpIndex NextIndex() const { return static_cast<OpIndex>(unrolled_.size()); }
 
   void Plan(OpIndex op, std::int64_t m) {
     if (IsUpdate(One(op))) PlanSums(op);
     copies_[At(op)].push_back(NextIndex());
-    steps_.push_back({{op, 0}, m});
+    unrolled_.push_back({{op, 0}, m});
   }
 
   // Of the gradients that the update reads, each once.
@@ -102,14 +103,14 @@ class Repetition {
         continue;
       for (std::int64_t m = 1; m < k_; ++m) {
         sums_[gradient].push_back(NextIndex());
-        steps_.push_back({gradient, m, true});
+        unrolled_.push_back({gradient, m, true});
       }
     }
   }
 
-  sim::Op Copy(const Step& step) const {
-    const OpIndex index = step.of.op;
-    const std::int64_t m = step.micro_batch;
+  sim::Op Copy(const UnrolledOp& unrolled) const {
+    const OpIndex index = unrolled.of.op;
+    const std::int64_t m = unrolled.micro_batch;
     sim::Op op = One(index);
     if (!IsOnce(index)) {
       op.colocate = ColocationOf(op);
@@ -142,9 +143,9 @@ class Repetition {
     for (std::int64_t i = 0; i < k_; ++i) inputs.push_back({CopyOf(input.op, i), input.output});
   }
 
-  sim::Op Accumulation(const Step& step) const {
-    const Tensor gradient = step.of;
-    const std::int64_t m = step.micro_batch;
+  sim::Op Accumulation(const UnrolledOp& unrolled) const {
+    const Tensor gradient = unrolled.of;
+    const std::int64_t m = unrolled.micro_batch;
     const Tensor sum = m == 1 ? Tensor{CopyOf(gradient.op, 0), gradient.output}
                               : Tensor{sums_.at(gradient)[static_cast<std::size_t>(m) - 2], 0};
     const sim::Op& of = One(gradient.op);
@@ -173,7 +174,7 @@ class Repetition {
   const std::int64_t k_;
   const Gradients gradients_;
   sim::OpGraph graph_;
-  std::vector<Step> steps_;                      // one for each op of graph_
+  std::vector<UnrolledOp> unrolled_;             // one for each op of graph_
   std::vector<std::vector<OpIndex>> copies_;     // by op of one
   std::map<Tensor, std::vector<OpIndex>> sums_;  // by gradient of one
 };

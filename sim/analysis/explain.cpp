@@ -55,10 +55,9 @@ class PathFinder {
   }
 
  private:
-  using Kind = CriticalStep::Kind;
   struct Event {
     Picos end;
-    Kind kind;
+    CriticalStep::Kind kind;
     std::int32_t index;
     friend auto operator<=>(const Event&, const Event&) = default;
   };
@@ -84,15 +83,16 @@ class PathFinder {
 
   // Appends what `event` did and returns what it waited for.
   std::optional<Event> StepBack(const Event& event, std::vector<CriticalStep>& path) const {
-    const bool op = event.kind == Kind::kOp;
+    const bool op = event.kind == CriticalStep::Kind::kOp;
     const Picos start = op ? Times(event.index).start : Transfer(event.index).start;
     path.push_back({event.kind, event.index, start, event.end});
     if (start == 0) return std::nullopt;
     auto cause = op ? CauseOfOp(event.index, start, path) : CauseOfTransfer(event.index, start);
     const Picos reached = path.back().start;
     if (!cause && reached > 0) cause = LatestEndUntil(reached);
-    if (cause && cause->end < reached) path.push_back({Kind::kWait, event.index, cause->end, reached});
-    if (!cause && reached > 0) path.push_back({Kind::kWait, event.index, 0, reached});
+    if (cause && cause->end < reached)
+      path.push_back({CriticalStep::Kind::kWait, event.index, cause->end, reached});
+    if (!cause && reached > 0) path.push_back({CriticalStep::Kind::kWait, event.index, 0, reached});
     return cause;
   }
 
@@ -104,7 +104,7 @@ class PathFinder {
     OpIndex issued = op;
     while (at > 0) {
       const Picos began = at - DispatchCost(issued);
-      path.push_back({Kind::kDispatch, issued, began, at});
+      path.push_back({CriticalStep::Kind::kDispatch, issued, began, at});
       at = began;
       if (at == 0) return std::nullopt;
       if (const auto cause = EndingAt(issued, at, /*same_device=*/false)) return cause;
@@ -120,17 +120,18 @@ class PathFinder {
   std::optional<Event> EndingAt(OpIndex op, Picos at, bool same_device) const {
     std::optional<Event> cause;
     ForEachArrival(op, [&](std::int32_t t) {
-      const Event event{at, Kind::kTransfer, t};
+      const Event event{at, CriticalStep::Kind::kTransfer, t};
       if (Transfer(t).end == at && !cause && New(event)) cause = event;
     });
     if (cause) return cause;
     ForEachProducer(op, [&](OpIndex producer, Compiled::Id) {
-      const Event event{at, Kind::kOp, producer};
+      const Event event{at, CriticalStep::Kind::kOp, producer};
       if (Device(producer) == Device(op) && OpEnd(producer) == at && !cause && New(event)) cause = event;
     });
     if (cause || !same_device) return cause;
     ForEachEndingAt(at, [&](const Event& event) {
-      if (!cause && event.kind == Kind::kOp && event.index != op && Device(event.index) == Device(op))
+      if (!cause && event.kind == CriticalStep::Kind::kOp && event.index != op &&
+          Device(event.index) == Device(op))
         cause = event;
     });
     return cause;
@@ -138,11 +139,11 @@ class PathFinder {
 
   std::optional<Event> CauseOfTransfer(std::int32_t t, Picos start) const {
     const TransferTimes& transfer = Transfer(t);
-    const Event producer{start, Kind::kOp, transfer.tensor.op};
+    const Event producer{start, CriticalStep::Kind::kOp, transfer.tensor.op};
     if (OpEnd(transfer.tensor.op) == start && New(producer)) return producer;
     std::optional<Event> cause;
     ForEachEndingAt(start, [&](const Event& event) {
-      if (!cause && event.kind == Kind::kTransfer && event.index != t &&
+      if (!cause && event.kind == CriticalStep::Kind::kTransfer && event.index != t &&
           Share(transfer, Transfer(event.index))) {
         cause = event;
       }
@@ -162,7 +163,7 @@ class PathFinder {
 
   template <typename Visit>
   void ForEachEndingAt(Picos at, const Visit& visit) const {
-    auto it = std::lower_bound(by_end_.begin(), by_end_.end(), Event{at, Kind::kOp, -1});
+    auto it = std::lower_bound(by_end_.begin(), by_end_.end(), Event{at, CriticalStep::Kind::kOp, -1});
     for (; it != by_end_.end() && it->end == at; ++it) {
       if (New(*it)) visit(*it);
     }

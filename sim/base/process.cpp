@@ -8,7 +8,6 @@
 #include <ctime>
 #include <sstream>
 #include <thread>
-#include <utility>
 
 #include <fcntl.h>
 #include <poll.h>
@@ -125,7 +124,8 @@ class Spawn {
 template <typename Condition>
 bool Poll(Condition is_done, std::chrono::nanoseconds patience) {
   const Clock::time_point deadline = Clock::now() + patience;
-  for (std::chrono::nanoseconds pause = 1ms; !is_done(); pause = std::min<std::chrono::nanoseconds>(2 * pause, 50ms)) {
+  for (std::chrono::nanoseconds pause = 1ms; !is_done();
+       pause = std::min<std::chrono::nanoseconds>(2 * pause, 50ms)) {
     const auto left = deadline - Clock::now();
     if (left <= 0ns) return false;
     std::this_thread::sleep_for(std::min<std::chrono::nanoseconds>(pause, left));
@@ -180,8 +180,7 @@ void Process::CloseInput() {
   Close(input_);
 }
 
-bool Process::Await(std::chrono::nanoseconds patience, bool to_write, std::string& output,
-                    std::size_t most) {
+bool Process::Await(std::chrono::nanoseconds patience, bool to_write, std::string& output, std::size_t most) {
   std::array<pollfd, 2> ends = {pollfd{output_ended_ ? -1 : output_, POLLIN, 0},
                                 pollfd{to_write ? input_ : -1, POLLOUT, 0}};
   const auto wait = std::chrono::ceil<std::chrono::milliseconds>(std::min(patience, kLookEvery));

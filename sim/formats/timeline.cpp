@@ -20,13 +20,13 @@ using sim::Picos;
 using sim::Placement;
 using sim::Problem;
 
-// Kinds of lines in their order within one instant. What begins and ends at one instant ends right behind its
+// What lines say, in their order within one instant. What begins and ends at one instant ends right behind its
 // start.
-enum class Kind : std::uint8_t { kEnd, kArrive, kIssue, kStart, kQueue, kSend, kMemory };
+enum class EventKind : std::uint8_t { kEnd, kArrive, kIssue, kStart, kQueue, kSend, kMemory };
 
 struct Event {
   Picos time;
-  Kind kind;
+  EventKind kind;
   std::size_t index;  // op, transfer or point of memory
   bool ends_at_once = false;
   bool operator<(const Event& other) const {
@@ -122,20 +122,20 @@ class TimelinePrinter {
     const bool issues = problem_.cluster().rules == sim::Rules::kNative;  // published rules: no host threads
     for (std::size_t op = 0; op < outcome_.ops.size(); ++op) {
       const sim::OpTimes& times = outcome_.ops[op];
-      if (issues) events.push_back({times.issue, Kind::kIssue, op});
-      events.push_back({times.start, Kind::kStart, op});
-      events.push_back(
-          {times.end, times.end > times.start ? Kind::kEnd : Kind::kStart, op, times.end == times.start});
+      if (issues) events.push_back({times.issue, EventKind::kIssue, op});
+      events.push_back({times.start, EventKind::kStart, op});
+      events.push_back({times.end, times.end > times.start ? EventKind::kEnd : EventKind::kStart, op,
+                        times.end == times.start});
     }
     for (std::size_t i = 0; i < outcome_.transfers.size(); ++i) {
       const sim::TransferTimes& times = outcome_.transfers[i];
-      events.push_back({times.queued, Kind::kQueue, i});
-      events.push_back({times.start, Kind::kSend, i});
-      events.push_back(
-          {times.end, times.end > times.start ? Kind::kArrive : Kind::kSend, i, times.end == times.start});
+      events.push_back({times.queued, EventKind::kQueue, i});
+      events.push_back({times.start, EventKind::kSend, i});
+      events.push_back({times.end, times.end > times.start ? EventKind::kArrive : EventKind::kSend, i,
+                        times.end == times.start});
     }
     for (std::size_t i = 0; i < memory_.size(); ++i) {
-      events.push_back({memory_[i].time, Kind::kMemory, i});
+      events.push_back({memory_[i].time, EventKind::kMemory, i});
     }
     std::sort(events.begin(), events.end());
     return events;
@@ -143,30 +143,30 @@ class TimelinePrinter {
 
   void PrintEvent(const Event& event) {
     switch (event.kind) {
-      case Kind::kIssue:
-      case Kind::kStart:
-      case Kind::kEnd:
+      case EventKind::kIssue:
+      case EventKind::kStart:
+      case EventKind::kEnd:
         return PrintOpEvent(event);
-      case Kind::kQueue:
-      case Kind::kSend:
-      case Kind::kArrive:
+      case EventKind::kQueue:
+      case EventKind::kSend:
+      case EventKind::kArrive:
         return PrintTransferEvent(event);
-      case Kind::kMemory:
+      case EventKind::kMemory:
         return PrintMemory(memory_[event.index]);
     }
   }
 
   void PrintOpEvent(const Event& event) {
-    const bool ends = event.kind == Kind::kEnd || event.ends_at_once;
-    const char* what = ends ? "end" : event.kind == Kind::kIssue ? "issue" : "start";
+    const bool ends = event.kind == EventKind::kEnd || event.ends_at_once;
+    const char* what = ends ? "end" : event.kind == EventKind::kIssue ? "issue" : "start";
     Line(event.time, "{:<6} {} {}", what, DeviceName(placement_.device[event.index]),
          OpName(static_cast<sim::OpIndex>(event.index)));
   }
 
   void PrintTransferEvent(const Event& event) {
     const sim::TransferTimes& transfer = outcome_.transfers[event.index];
-    const bool ends = event.kind == Kind::kArrive || event.ends_at_once;
-    const char* what = ends ? "arrive" : event.kind == Kind::kQueue ? "queue" : "send";
+    const bool ends = event.kind == EventKind::kArrive || event.ends_at_once;
+    const char* what = ends ? "arrive" : event.kind == EventKind::kQueue ? "queue" : "send";
     Line(event.time, "{:<6} {} {}B", what, TransferName(transfer), transfer.bytes);
   }
 

@@ -19,7 +19,7 @@ std::vector<ScreenPass> FindPasses() {
 
 ScreenState::ScreenState(const ScreenPlan& plan)
     : place(static_cast<std::size_t>(plan.units) * plan.words),
-      inbox(plan.steps.size()),
+      inbox(plan.ops.size()),
       thread(plan.devices.size()),
       free(thread.size()),
       out(thread.size()),

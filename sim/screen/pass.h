@@ -22,7 +22,7 @@ struct ScreenState {
 
   std::vector<ScreenPlan::Word> place;  // [unit * words]: which placements have it on each device
 
-  // By step; 0 between passes.
+  // By op; 0 between passes.
   struct Inbox {
     ScreenRow ready;    // when the last of what is sent to it arrives
     ScreenRow release;  // storage on its device that it is the last to hold

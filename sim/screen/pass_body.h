@@ -191,10 +191,10 @@ class Pass {
 
   STOWPLAN_INLINE void Run() {
     Begin();
-    const auto steps = static_cast<Id>(p_.steps.size()) - 1;
-    for (Id step = 0; step < steps; ++step) {
-      FetchReaders(std::min(step + kAhead, steps));
-      RunOp(step);
+    const auto ops = static_cast<Id>(p_.ops.size()) - 1;
+    for (Id op = 0; op < ops; ++op) {
+      FetchReaders(std::min(op + kAhead, ops));
+      RunOp(op);
     }
     W runtime = W::All(0);
     for (std::size_t d = 0; d < p_.devices.size(); ++d) {
@@ -229,20 +229,20 @@ class Pass {
     for (std::size_t d = 0; d < p_.devices.size(); ++d) W::Load(s_.live[d]).Store(s_.peak[d]);
   }
 
-  // What a later step writes to, else waited for where the graph is larger than the cache.
-  STOWPLAN_INLINE void FetchReaders(Id step) const {
+  // What a later op writes to, else waited for where the graph is larger than the cache.
+  STOWPLAN_INLINE void FetchReaders(Id op) const {
     const Id last =
-        At(p_.sends, At(p_.steps, std::min(step + 1, static_cast<Id>(p_.steps.size()) - 1)).send).reader;
-    for (Id r = At(p_.sends, At(p_.steps, step).send).reader; r < last; ++r) {
-      const auto* const inbox = reinterpret_cast<const char*>(&At(s_.inbox, At(p_.readers, r).step));
+        At(p_.sends, At(p_.ops, std::min(op + 1, static_cast<Id>(p_.ops.size()) - 1)).send).reader;
+    for (Id r = At(p_.sends, At(p_.ops, op).send).reader; r < last; ++r) {
+      const auto* const inbox = reinterpret_cast<const char*>(&At(s_.inbox, At(p_.readers, r).op));
       for (std::size_t line = 0; line < sizeof(ScreenState::Inbox); line += 64)
         __builtin_prefetch(inbox + line, 1);
     }
   }
 
   STOWPLAN_INLINE void RunOp(Id index) {
-    const ScreenPlan::Step& step = At(p_.steps, index);
-    const S place = PlaceOf(step.unit);
+    const ScreenPlan::ScreenedOp& op = At(p_.ops, index);
+    const S place = PlaceOf(op.unit);
     W thread = W::Load(s_.thread[0]), free = W::All(0), out = free;
     for (D at(place); at.more(); at.Next()) {
       const W here = W::Mask(at.placements());
@@ -251,18 +251,18 @@ class Pass {
       out = Where(here, W::Load(s_.out[at.device()]), out);
     }
     ScreenState::Inbox& inbox = At(s_.inbox, index);
-    const W issued = Max(thread, W::Load(inbox.ready)) + DispatchOf(step, place);
+    const W issued = Max(thread, W::Load(inbox.ready)) + DispatchOf(op, place);
     const W end = Max(issued, free) + CostOf(index, place);
-    W release = W::Load(inbox.release) + W::All(step.working);
+    W release = W::Load(inbox.release) + W::All(op.working);
     W::All(0).Store(inbox.ready);
     W::All(0).Store(inbox.release);
 
-    free = end + W::All(step.pause);
+    free = end + W::All(op.pause);
     thread = p_.process ? Where(W::Mask((place & cpus_).Placements()), end, issued) : issued;
     if (p_.process) thread.Store(s_.thread[0]);
-    const Id last = At(p_.steps, index + 1).send;
-    for (Id send = step.send; send < last; ++send) Send(send, place, end, free, out, release);
-    const W taken = W::All(step.own + step.working);
+    const Id last = At(p_.ops, index + 1).send;
+    for (Id send = op.send; send < last; ++send) Send(send, place, end, free, out, release);
+    const W taken = W::All(op.own + op.working);
     for (D at(place); at.more(); at.Next()) {
       const std::size_t d = at.device();
       const W here = W::Mask(at.placements());
@@ -275,14 +275,14 @@ class Pass {
     }
   }
 
-  STOWPLAN_INLINE W DispatchOf(const ScreenPlan::Step& step, const S& place) const {
-    W dispatch = W::All(p_.dispatch_cost[0] * step.pays);
+  STOWPLAN_INLINE W DispatchOf(const ScreenPlan::ScreenedOp& op, const S& place) const {
+    W dispatch = W::All(p_.dispatch_cost[0] * op.pays);
     for (std::size_t k = 1; k < p_.kinds; ++k)
-      dispatch = Where(KindMask(k, place), W::All(p_.dispatch_cost[k] * step.pays), dispatch);
+      dispatch = Where(KindMask(k, place), W::All(p_.dispatch_cost[k] * op.pays), dispatch);
     return dispatch;
   }
-  STOWPLAN_INLINE W CostOf(Id step, const S& place) const {
-    const Picos* of = p_.cost.data() + static_cast<std::size_t>(step) * p_.kinds;
+  STOWPLAN_INLINE W CostOf(Id op, const S& place) const {
+    const Picos* of = p_.cost.data() + static_cast<std::size_t>(op) * p_.kinds;
     W cost = W::All(of[0]);
     for (std::size_t k = 1; k < p_.kinds; ++k) cost = Where(KindMask(k, place), W::All(of[k]), cost);
     return cost;
@@ -373,7 +373,7 @@ class Pass {
     for (Id r = first; r < last; ++r) {
       const ScreenPlan::Reader& reader = At(p_.readers, r);
       const S at_reader = PlaceOf(reader.unit);
-      ScreenRow& row = At(s_.inbox, reader.step).ready;
+      ScreenRow& row = At(s_.inbox, reader.op).ready;
       W ready = W::Load(row);
       if (const S local = at_reader & on_cpu; !local.empty())
         ready = Max(ready, IfOnly(W::Mask(local.Placements()), end));
@@ -394,13 +394,13 @@ class Pass {
       left = Without(left, at);
       const W bytes = IfOnly(W::Mask((at & place).Placements()), W::All(send.own)) +
                       IfOnly(W::Mask(Without(at, place).Placements()), W::All(send.bytes));
-      ScreenRow& row = At(s_.inbox, holder.step).release;
+      ScreenRow& row = At(s_.inbox, holder.op).release;
       (W::Load(row) + bytes).Store(row);
     }
     release = release + IfOnly(W::Mask((left & place).Placements()), W::All(send.own));
   }
 
-  static constexpr Id kAhead = 3;  // steps
+  static constexpr Id kAhead = 3;  // ops
   const ScreenPlan& p_;
   ScreenState& s_;
   const S cpus_;

@@ -1,7 +1,6 @@
 #include "sim/screen/plan.h"
 
 #include <algorithm>
-#include <numeric>
 
 #include "sim/base/error.h"
 #include "sim/horizon.h"
@@ -157,7 +156,7 @@ class Planner {
       step_of_[static_cast<std::size_t>(order_[i])] = static_cast<Id>(i);
     holders_ = Holders(c_);
     for (const OpIndex op : order_) AddStep(op);
-    plan_.steps.push_back({.send = static_cast<Id>(plan_.sends.size())});
+    plan_.ops.push_back({.send = static_cast<Id>(plan_.sends.size())});
     plan_.sends.push_back(
         {.reader = static_cast<Id>(plan_.readers.size()), .holder = static_cast<Id>(plan_.holders.size())});
     plan_.units = 1 + *std::ranges::max_element(unit_of_op_);
@@ -173,20 +172,20 @@ class Planner {
   }
 
   void AddStep(OpIndex op) {
-    ScreenPlan::Step step{.unit = UnitOf(op),
-                          .send = static_cast<Id>(plan_.sends.size()),
-                          .working = Rounded(c_.rows[op].workspace),
-                          .pays = c_.rows[op].dispatch_ops};
+    ScreenPlan::ScreenedOp screened{.unit = UnitOf(op),
+                                    .send = static_cast<Id>(plan_.sends.size()),
+                                    .working = Rounded(c_.rows[op].workspace),
+                                    .pays = c_.rows[op].dispatch_ops};
     for (const DeviceIndex device : example_) {
       plan_.cost.push_back(c_.CostOf(op, device));
-      if (plan_.published) step.pause = std::max(step.pause, PauseAfterOp(plan_.cost.back()));
+      if (plan_.published) screened.pause = std::max(screened.pause, PauseAfterOp(plan_.cost.back()));
     }
     Bytes outputs = 0;
     for (Id output = c_.rows[op].output; output < c_.rows[op + 1].output; ++output)
       outputs += Rounded(c_.output_storage[output]);
-    for (Id s = c_.rows[op].sender; s < c_.rows[op + 1].sender; ++s) step.own += AddSend(op, s);
-    step.working += outputs - step.own;
-    plan_.steps.push_back(step);
+    for (Id s = c_.rows[op].sender; s < c_.rows[op + 1].sender; ++s) screened.own += AddSend(op, s);
+    screened.working += outputs - screened.own;
+    plan_.ops.push_back(screened);
   }
 
   // Returns the storage that waits for its readers.
@@ -211,7 +210,7 @@ class Planner {
     for (const OpIndex holder : holders_[static_cast<std::size_t>(output)])
       plan_.holders.push_back(ReaderOf(holder));
     std::sort(plan_.holders.begin() + first, plan_.holders.end(),
-              [](const auto& a, const auto& b) { return a.step < b.step; });
+              [](const auto& a, const auto& b) { return a.op < b.op; });
   }
 
   Picos TimeOf(OpIndex op, const Compiled::Sender& sender, const Compiled::Route& route) const {
@@ -231,11 +230,10 @@ class Planner {
     double total = 0;
     Picos dispatch = 0;
     for (const Picos cost : plan_.dispatch_cost) dispatch = std::max(dispatch, cost);
-    for (std::size_t i = 0; i + 1 < plan_.steps.size(); ++i) {
+    for (std::size_t i = 0; i + 1 < plan_.ops.size(); ++i) {
       const auto row = plan_.cost.begin() + static_cast<std::ptrdiff_t>(i * plan_.kinds);
       total += static_cast<double>(*std::max_element(row, row + static_cast<std::ptrdiff_t>(plan_.kinds))) +
-               static_cast<double>(plan_.steps[i].pause) +
-               static_cast<double>(dispatch) * plan_.steps[i].pays;
+               static_cast<double>(plan_.ops[i].pause) + static_cast<double>(dispatch) * plan_.ops[i].pays;
     }
     for (std::size_t i = 0; i + 1 < plan_.sends.size(); ++i) {
       const auto row = plan_.move_time.begin() + plan_.sends[i].times;

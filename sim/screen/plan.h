@@ -23,9 +23,9 @@ struct ScreenPlan {
   static constexpr Word kAll = 0xffff;
   std::size_t words = 0;
 
-  struct Step {  // an op
+  struct ScreenedOp {  // an op
     Id unit = 0;
-    Id send = 0;            // its first send; those of the next step follow
+    Id send = 0;            // its first send; those of the next op follow
     Bytes own = 0;          // storage of its outputs
     Bytes working = 0;      // what it frees when it ends: workspace, outputs that nobody reads
     std::int32_t pays = 0;  // framework ops that dispatch is charged for
@@ -39,9 +39,9 @@ struct ScreenPlan {
     Bytes bytes = 0;  // of a copy; 0: its transfers are light
   };
   struct Reader {
-    Id step = 0, unit = 0;
+    Id op = 0, unit = 0;
   };
-  std::vector<Step> steps;      // in the order of the pass; and the end
+  std::vector<ScreenedOp> ops;  // in the order of the pass; and the end
   std::vector<Send> sends;      // and the end
   std::vector<Reader> readers;  // of a send
   std::vector<Reader> holders;  // those and the readers of its views, in the order of the pass
@@ -50,7 +50,7 @@ struct ScreenPlan {
   // Devices are told apart only where times differ: sets of those that are alike.
   std::size_t kinds = 0;
   std::vector<Word> kind;            // [kind * words]
-  std::vector<Picos> cost;           // [step * kinds + kind]
+  std::vector<Picos> cost;           // [op * kinds + kind]
   std::vector<Picos> dispatch_cost;  // by kind, of one framework op
 
   // Routes likewise: those to a device, by sets of senders.

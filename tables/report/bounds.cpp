@@ -134,8 +134,8 @@ Agents OverRows(const std::vector<TableResults>& tables) {
   return agents;
 }
 
-RenderedSection AgentsSection(const Agents& agents) {
-  RenderedSection section;
+output::ReportSection AgentsSection(const Agents& agents) {
+  output::ReportSection section;
   section.title = "Every agent over all rows";
   section.sentences = {
       "Geometric mean of the gaps with its 90 % bootstrap interval over rows. Rows differ between agents, so "

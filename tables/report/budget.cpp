@@ -164,9 +164,9 @@ RenderedChart CurvesOf(const std::string& title, const std::vector<Race>& races,
 }
 
 // Mean ratios of one block's columns at some budgets, best at the full one first.
-RenderedSection Ranking(const std::string& title, const std::vector<Race>& races,
-                        const std::vector<const TableColumn*>& columns, std::int64_t budget) {
-  RenderedSection section;
+output::ReportSection Ranking(const std::string& title, const std::vector<Race>& races,
+                              const std::vector<const TableColumn*>& columns, std::int64_t budget) {
+  output::ReportSection section;
   section.title = title;
   section.header = {"agent"};
   std::vector<std::int64_t> levels;
@@ -247,8 +247,8 @@ std::vector<double> PilotRatios(const std::vector<Race>& races, const char* sear
 }
 
 // docs/protocol.md#pilot
-RenderedSection PilotSection(const std::vector<Race>& races) {
-  RenderedSection section;
+output::ReportSection PilotSection(const std::vector<Race>& races) {
+  output::ReportSection section;
   section.title = "pilot against local search";
   section.sentences = {
       "Best found by pilot / by local search after as many samples, medians over seeds, geometric means over "
@@ -280,7 +280,7 @@ RenderedSection PilotSection(const std::vector<Race>& races) {
 }
 
 // "0.90 after 1,000 (29 rows)"
-std::string PilotOutcome(const RenderedSection& section) {
+std::string PilotOutcome(const output::ReportSection& section) {
   std::vector<std::string> parts;
   for (const std::vector<std::string>& row : section.rows) {
     if (row != section.rows.front())
@@ -396,7 +396,7 @@ RenderedTable RenderBudget(const std::vector<TableResults>& tables, const std::s
     }
   }
   table.outcome = Outcome(summary);
-  if (RenderedSection pilot = PilotSection(of_papers); !pilot.rows.empty()) {
+  if (output::ReportSection pilot = PilotSection(of_papers); !pilot.rows.empty()) {
     table.outcome.push_back(PilotOutcome(pilot));
     table.discussion.insert(table.discussion.begin(), std::move(pilot));
   }

@@ -120,11 +120,12 @@ RenderedClaim OneOfFamily(const Members& members) {
 
 }  // namespace
 
-RenderedSection EachClaim(const RenderedTable& table) {
+output::ReportSection EachClaim(const RenderedTable& table) {
   // A user's table need not tell them apart.
   const bool whose =
       std::ranges::any_of(table.claims, [](const auto& claim) { return !claim.whose.empty(); });
-  RenderedSection section{"Claims", {table.claims_note}, {"claim", "ours", "verdict", "experiment"}, {}};
+  output::ReportSection section{
+      "Claims", {table.claims_note}, {"claim", "ours", "verdict", "experiment"}, {}};
   for (const RenderedClaim& claim : table.claims)
     section.rows.push_back(
         {claim.claim, claim.ours, claim.verdict, claim.experiment.empty() ? "–" : claim.experiment});

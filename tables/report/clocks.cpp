@@ -115,8 +115,8 @@ std::string SeveralMachines(const TableResults& results) {
       machines.size(), JoinNames({machines.begin(), machines.end()}));
 }
 
-RenderedSection ClockSection(const TableResults& results) {
-  RenderedSection section;
+output::ReportSection ClockSection(const TableResults& results) {
+  output::ReportSection section;
   section.title = "Three clocks";
   section.sentences = {
       fmt::format("Medians over seeds of a whole search. Agent: its own work, learning included. Simulator: "

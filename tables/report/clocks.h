@@ -71,6 +71,6 @@ std::optional<Estimate> PublishedSpeedup(const CellSummary& ours, const CellSumm
 std::string SeveralMachines(const TableResults& results);
 
 // One line for each searched cell whose rows have the clocks; no rows where none has.
-RenderedSection ClockSection(const TableResults& results);
+output::ReportSection ClockSection(const TableResults& results);
 
 }  // namespace stowplan::tables

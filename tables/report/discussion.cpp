@@ -104,9 +104,9 @@ std::string SignText(const std::vector<Named>& cells) {
                      count([](const Named& n) { return *n.cell->ratio() > 1; }));
 }
 
-RenderedSection CloseTable(const std::vector<Named>& cells, const std::string& title,
-                           const std::string& what) {
-  RenderedSection section;
+output::ReportSection CloseTable(const std::vector<Named>& cells, const std::string& title,
+                                 const std::string& what) {
+  output::ReportSection section;
   section.title = title;
   section.sentences = {fmt::format("{} Median distance from the published numbers over {}: {:.0f} %. {}",
                                    what, Cells(cells.size()), 100 * Median(ErrorsOf(cells)),
@@ -139,7 +139,7 @@ CloseCells SelectClose(const TableResults& results, const TableBlock& block, Cel
 
 // The cells of one kind and block beside the published numbers; nothing where there are none.
 void AddCloseSections(const TableResults& results, CellKind kind, const std::string& title,
-                      const std::string& what, std::vector<RenderedSection>& sections) {
+                      const std::string& what, std::vector<output::ReportSection>& sections) {
   for (const TableBlock& block : results.table().blocks) {
     const auto [cells, seen] = SelectClose(results, block, kind);
     if (cells.empty()) continue;
@@ -187,7 +187,7 @@ std::string OutOfMemoryText(const std::vector<Named>& judged, const TableBlock& 
   return text.empty() ? text : fmt::format("Of the published OOMs ours reproduce {}.", text);
 }
 
-RenderedSection VerdictSection(const TableResults& results) {
+output::ReportSection VerdictSection(const TableResults& results) {
   const auto judged =
       Select(results, [](const Named& n) { return n.cell->same_verdict().has_value() && !IsOnTheCpu(n); });
   const auto of = [&](const auto& keep) {
@@ -196,7 +196,7 @@ RenderedSection VerdictSection(const TableResults& results) {
     return kept;
   };
   const auto agrees = [](const Named& n) { return *n.cell->same_verdict(); };
-  RenderedSection section;
+  output::ReportSection section;
   section.title = "Does it fit? Verdicts about memory";
   for (const TableBlock& block : results.table().blocks) {
     std::string text;
@@ -238,8 +238,8 @@ RenderedSection VerdictSection(const TableResults& results) {
 }
 
 // What no paper gives: how far each line's best is from the proven bound, and who found it.
-RenderedSection GapSection(const TableResults& results) {
-  RenderedSection section;
+output::ReportSection GapSection(const TableResults& results) {
+  output::ReportSection section;
   section.title = "Best found and the proven bound";
   section.sentences = {
       "The bound holds in this model for every placement on the devices that the column may use; the gap "
@@ -268,8 +268,8 @@ RenderedSection GapSection(const TableResults& results) {
 
 // What a search costs. The published counts are "placements sampled"; whether a step or an episode of a
 // learner is one is not known, so both of ours are shown.
-RenderedSection SamplesSection(const TableResults& results) {
-  RenderedSection section;
+output::ReportSection SamplesSection(const TableResults& results) {
+  output::ReportSection section;
   section.title = "Samples";
   section.sentences = {
       "A sample is one evaluation of one placement; a proposal is a placement an agent stands for (one for "
@@ -293,8 +293,8 @@ RenderedSection SamplesSection(const TableResults& results) {
   return section;
 }
 
-RenderedSection NotRunSection(const TableResults& results) {
-  RenderedSection section;
+output::ReportSection NotRunSection(const TableResults& results) {
+  output::ReportSection section;
   section.title = "Not run";
   std::vector<std::string>& sentences = section.sentences;
   for (const TableBlock& block : results.table().blocks) {
@@ -345,8 +345,8 @@ MemoryAgreement CompareMemory(const TableResults& results) {
   return agreement;
 }
 
-std::vector<RenderedSection> BuildDiscussion(const TableResults& results) {
-  std::vector<RenderedSection> sections;
+std::vector<output::ReportSection> BuildDiscussion(const TableResults& results) {
+  std::vector<output::ReportSection> sections;
   const TableAnalysis* analysis = results.table().analysis;
   if (analysis != nullptr && analysis->sections != nullptr) sections = analysis->sections(results);
   AddCloseSections(results, CellKind::kFitted, "Fitted cells",
@@ -357,15 +357,15 @@ std::vector<RenderedSection> BuildDiscussion(const TableResults& results) {
   AddCloseSections(results, CellKind::kPredicted, "Predicted cells",
                    "No parameter has seen these; they are the accuracy of the model on this table.",
                    sections);
-  if (RenderedSection order = OrderSection(results); !order.sentences.empty())
+  if (output::ReportSection order = OrderSection(results); !order.sentences.empty())
     sections.push_back(std::move(order));
   if (results.table().HasPublished()) sections.push_back(VerdictSection(results));
   sections.push_back(GapSection(results));
-  if (RenderedSection samples = SamplesSection(results); !samples.rows.empty())
+  if (output::ReportSection samples = SamplesSection(results); !samples.rows.empty())
     sections.push_back(std::move(samples));
-  if (RenderedSection clocks = ClockSection(results); !clocks.rows.empty())
+  if (output::ReportSection clocks = ClockSection(results); !clocks.rows.empty())
     sections.push_back(std::move(clocks));
-  RenderedSection not_run = NotRunSection(results);
+  output::ReportSection not_run = NotRunSection(results);
   if (!not_run.sentences.empty()) sections.push_back(std::move(not_run));
   sections.push_back({"Assumptions", results.table().assumptions, {}, {}});
   return sections;

@@ -120,12 +120,13 @@ RenderedTable RenderGate(const std::vector<TableResults>&, const std::string& ro
   for (const char* title : {"verdict", "balance", "chains", "tiny", "real"})
     summary.columns.push_back({title, ColumnGroup::kLearner, true});
   int learners = 0, learned = 0, missed = 0;
-  RenderedSection course{"How runs end",
-                         {"Means over all runs of an agent with learning. Early runs without learning logged "
-                          "neither entropy nor gradient: "
-                          "nan in rows.csv."},
-                         {"agent", "entropy [nat]", "gradient norm", "on one device"},
-                         {}};
+  output::ReportSection course{
+      "How runs end",
+      {"Means over all runs of an agent with learning. Early runs without learning logged "
+       "neither entropy nor gradient: "
+       "nan in rows.csv."},
+      {"agent", "entropy [nat]", "gradient norm", "on one device"},
+      {}};
   for (const GateAgent& agent : GateAgents()) {
     const GateVerdict verdict = Judge(GateCases(), agent, runs);
     if (agent.learner()) {

@@ -98,8 +98,8 @@ std::string SavedText(const Estimate& ratio) {
   return fmt::format("{} % [{}, {}]{}", percent(ratio.value), percent(ratio.high), percent(ratio.low), seeds);
 }
 
-std::vector<RenderedSection> SectionsOfPretraining(const TableResults& results) {
-  RenderedSection section;
+std::vector<output::ReportSection> SectionsOfPretraining(const TableResults& results) {
+  output::ReportSection section;
   section.title = "What pre-training saves";
   section.sentences = {
       "1 - T with / T without pre-training, T = time to reach 1.01 times the worse of the two final medians, "

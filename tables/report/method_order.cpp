@@ -98,8 +98,8 @@ std::string OrderText(const MethodOrder& order) {
   return text;
 }
 
-RenderedSection OrderSection(const TableResults& results) {
-  RenderedSection section;
+output::ReportSection OrderSection(const TableResults& results) {
+  output::ReportSection section;
   section.title = "Order of methods: Kendall's tau against the paper";
   for (const MethodOrder& order : OrdersOfMethods(results))
     section.sentences.push_back(fmt::format("{}: {}.", order.title, OrderText(order)));

@@ -6,11 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "output/report_page.h"
 #include "tables/results.h"
 
 namespace stowplan::tables {
-
-struct RenderedSection;
 
 inline constexpr double kOrderGoal = 0.6;
 
@@ -34,6 +33,6 @@ std::vector<MethodOrder> OrdersOfMethods(const TableResults& results);
 std::string OrderText(const MethodOrder& order);
 
 // A sentence for each block that has any; none where no block has.
-RenderedSection OrderSection(const TableResults& results);
+output::ReportSection OrderSection(const TableResults& results);
 
 }  // namespace stowplan::tables

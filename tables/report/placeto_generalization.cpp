@@ -150,8 +150,8 @@ RenderedBlock Summary(const TableResults& results) {
   return out;
 }
 
-std::vector<RenderedSection> SectionsOfGeneralization(const TableResults& results) {
-  RenderedSection section;
+std::vector<output::ReportSection> SectionsOfGeneralization(const TableResults& results) {
+  output::ReportSection section;
   section.title = "Over the unseen graphs";
   section.sentences = {
       "Runtime / that of the policy that was trained on the graph alone (where it was not run: of one GPU), "

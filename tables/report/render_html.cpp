@@ -146,7 +146,7 @@ std::string Sentences(const std::vector<std::string>& sentences) {
   return text + (list ? "</ul>\n" : "");
 }
 
-std::string SectionHtml(const RenderedSection& section) {
+std::string SectionHtml(const output::ReportSection& section) {
   std::string text = Sentences(section.sentences);
   if (!section.rows.empty()) text += output::TableHtml(section.title, "plain", section.header, section.rows);
   return output::FoldHtml(section.title, text);
@@ -216,7 +216,7 @@ std::string RenderHtml(const RenderedTable& table) {
                                       output::FoldHtml(fmt::format("{} timelines", table.timelines.size()),
                                                        TimelineFigures(table.timelines))));
   std::string discussion;
-  for (const RenderedSection& section : table.discussion) discussion += SectionHtml(section);
+  for (const output::ReportSection& section : table.discussion) discussion += SectionHtml(section);
   page.Add("Discussion", discussion);
   page.Add("Where it comes from", Facts(table.provenance));
   return output::PrintPage(table.name, page.Print(first));

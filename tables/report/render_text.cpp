@@ -104,7 +104,7 @@ std::string MarkdownFacts(const std::vector<std::pair<std::string, std::string>>
   return text;
 }
 
-std::string MarkdownSection(const RenderedSection& section) {
+std::string MarkdownSection(const output::ReportSection& section) {
   std::string text = fmt::format("\n### {}\n\n", section.title);
   // Many sentences are a list, one or two are prose.
   const bool list = section.sentences.size() > 2;
@@ -158,7 +158,7 @@ std::string RenderMarkdownDetails(const RenderedTable& table) {
                                  table.title, table.legend);
   for (const RenderedBlock& block : table.blocks) text += MarkdownBlock(block);
   text += "\n## Discussion\n";
-  for (const RenderedSection& section : table.discussion) text += MarkdownSection(section);
+  for (const output::ReportSection& section : table.discussion) text += MarkdownSection(section);
   if (!table.claims.empty()) text += MarkdownSection(EachClaim(table));
   return text + "\n## Where it comes from\n" + MarkdownFacts(table.provenance);
 }

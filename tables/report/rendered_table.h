@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "output/report_page.h"
 #include "tables/results.h"
 #include "tables/timeline.h"
 
@@ -91,14 +92,6 @@ struct RenderedTimeline {
   std::vector<TimelineLane> lanes;
 };
 
-// A section of the discussion under the table: sentences, then optionally a small table.
-struct RenderedSection {
-  std::string title;
-  std::vector<std::string> sentences;
-  std::vector<std::string> header;
-  std::vector<std::vector<std::string>> rows;
-};
-
 // A claim and what became of it.
 struct RenderedClaim {
   std::string claim;
@@ -129,7 +122,7 @@ struct RenderedTable {
   std::string claims_note;
   std::vector<RenderedClaims> claims_in_brief;  // the paper's, ours
   std::vector<RenderedClaim> claims;            // each one
-  std::vector<RenderedSection> discussion;
+  std::vector<output::ReportSection> discussion;
   std::vector<std::pair<std::string, std::string>> provenance;  // what, value
 
   const RenderedBlock* Verdict() const;  // what the first screen shows; null where nothing ran
@@ -150,9 +143,9 @@ std::vector<RenderedSeries> Readable(std::vector<std::pair<RenderedSeries, bool>
 // Of each row's best placement, where rows have it.
 std::vector<RenderedTimeline> BuildTimelines(const TableResults& results);
 // The discussion: what was fitted, what is predicted, where memory verdicts agree, samples, clocks, assumptions.
-std::vector<RenderedSection> BuildDiscussion(const TableResults& results);
+std::vector<output::ReportSection> BuildDiscussion(const TableResults& results);
 // Each claim with all there is to know of it.
-RenderedSection EachClaim(const RenderedTable& table);
+output::ReportSection EachClaim(const RenderedTable& table);
 std::vector<RenderedClaim> ClaimsInBrief(const std::vector<ClaimVerdict>& verdicts);
 // The outcome in at most five sentences, and what the table was made with.
 std::vector<std::string> BuildOutcome(const TableResults& results);

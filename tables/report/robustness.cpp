@@ -178,8 +178,8 @@ std::vector<Variant> Variants(const std::vector<Field>& fields) {
   return variants;
 }
 
-RenderedSection ByAgent(const std::vector<Field>& fields) {
-  RenderedSection section;
+output::ReportSection ByAgent(const std::vector<Field>& fields) {
+  output::ReportSection section;
   section.title = "Every agent over all rows";
   section.sentences = {
       "Geometric mean over rows of the robust gap, with its 90 % bootstrap interval over rows; medians over "
@@ -319,8 +319,8 @@ std::vector<std::string> Outcome(const std::vector<Field>& fields) {
 }
 
 // What the best placement of each row is worth elsewhere: how far it then is from the best, and its rank.
-RenderedSection Winners(const std::vector<Field>& fields) {
-  RenderedSection section;
+output::ReportSection Winners(const std::vector<Field>& fields) {
+  output::ReportSection section;
   section.title = "Does the winner stay the winner?";
   section.header = {"row", "winner", "placements"};
   for (std::size_t v = 0; v < RobustVariants().size(); ++v) {
@@ -374,12 +374,12 @@ const Field* NativeOf(const std::vector<Field>& fields, const Field& field) {
 }
 
 // Learners that were rewarded by the published simulator, judged by ours.
-RenderedSection WrongSimulator(const std::vector<Field>& fields) {
+output::ReportSection WrongSimulator(const std::vector<Field>& fields) {
   const auto& variants = RobustVariants();
   const auto native = std::find_if(variants.begin(), variants.end(),
                                    [](const RobustVariant& v) { return v.key == std::string(kNativeRules); });
   const auto variant = static_cast<std::size_t>(1 + (native - variants.begin()));
-  RenderedSection section;
+  output::ReportSection section;
   section.title = "What a wrong simulator costs";
   section.sentences = {
       "What learners found by the rules of the published simulator, judged by these rules and by stowplan's "
@@ -444,7 +444,7 @@ RenderedTable RenderRobustness(const std::vector<TableResults>& tables, const st
   table.summary = Summary(fields);
   table.blocks = Blocks(fields);
   table.discussion = {ByAgent(fields), Winners(fields)};
-  if (RenderedSection wrong = WrongSimulator(fields); !wrong.rows.empty())
+  if (output::ReportSection wrong = WrongSimulator(fields); !wrong.rows.empty())
     table.discussion.push_back(std::move(wrong));
   table.provenance = DerivedProvenance(table.name, tables);
   return table;

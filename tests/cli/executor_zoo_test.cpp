@@ -43,7 +43,7 @@ TEST_P(ZooRunsTest, OverTwoDevicesWithFiniteNumbers) {
   ASSERT_THAT(steps, SizeIs(1));
   const auto sources =
       std::count_if(graph.ops.begin(), graph.ops.end(), [](const sim::Op& op) { return op.IsSource(); });
-  for (const profiler::Step& step : steps) {
+  for (const profiler::ExecutedStep& step : steps) {
     EXPECT_FALSE(step.oom);
     EXPECT_THAT(step.ops, SizeIs(graph.ops.size() - static_cast<std::size_t>(sources)));
     ASSERT_EQ(step.not_finite, -1) << graph.ops[static_cast<std::size_t>(step.not_finite)].name;

@@ -18,13 +18,13 @@ using testing::InputErrorOf;
 using ::testing::IsEmpty;
 
 // A step that is a sum: flops at an efficiency for each class, and ops at a dispatch cost.
-struct Step {
+struct ModelledStep {
   double conv_tflop;
   double gemm_tflop;
   double ops;
 };
 
-double Seconds(const Step& step, std::span<const double> values) {
+double Seconds(const ModelledStep& step, std::span<const double> values) {
   return step.conv_tflop / (4.29 * values[0]) + step.gemm_tflop / (4.29 * values[1]) +
          step.ops * values[2] * 1e-6;
 }
@@ -32,11 +32,11 @@ double Seconds(const Step& step, std::span<const double> values) {
 const std::vector<FitParameter> kThree = {
     {"k40.convolution", 0.5, 0.01, 1}, {"k40.gemm", 0.7, 0.01, 1}, {"k40.dispatch_us", 5.7, 0.1, 1000}};
 
-std::vector<FitCell> CellsOf(const std::vector<Step>& steps, const std::vector<double>& truth,
+std::vector<FitCell> CellsOf(const std::vector<ModelledStep>& steps, const std::vector<double>& truth,
                              const std::vector<double>& noise = {}) {
   std::vector<FitCell> cells;
   for (std::size_t i = 0; i < steps.size(); ++i) {
-    const Step step = steps[i];
+    const ModelledStep step = steps[i];
     const double factor = i < noise.size() ? noise[i] : 1;
     cells.push_back({"step" + std::to_string(i), Seconds(step, truth) * factor,
                      [step](std::span<const double> values) { return Seconds(step, values); }});
@@ -44,7 +44,7 @@ std::vector<FitCell> CellsOf(const std::vector<Step>& steps, const std::vector<d
   return cells;
 }
 
-const std::vector<Step> kSteps = {{0.034, 0, 25'000}, {2.17, 0.01, 40'000}, {0.01, 1.18, 9'000}};
+const std::vector<ModelledStep> kSteps = {{0.034, 0, 25'000}, {2.17, 0.01, 40'000}, {0.01, 1.18, 9'000}};
 
 TEST(FitTable, RecoversPlantedParameters) {
   const std::vector<double> truth = {0.43, 0.17, 6.2};

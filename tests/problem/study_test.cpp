@@ -30,7 +30,7 @@ TEST(Study, PathIsSharedOut) {
   EXPECT_EQ(study.path.types.size(), 2u);
   EXPECT_EQ(study.path.dispatch + study.path.waiting, 0);
   const Bottleneck most = FindBottleneck(study.path);
-  EXPECT_EQ(most.kind, Bottleneck::Kind::kTransfers);
+  EXPECT_EQ(most.kind, sim::CriticalStep::Kind::kTransfer);
   EXPECT_EQ(most.time, sim::FromMicros(105));
 }
 
@@ -47,7 +47,7 @@ TEST(Study, GapAndGain) {
 TEST(Study, ALongOpIsTheBottleneck) {
   const TwoOps two(sim::kMaxBytes, 500);
   const Bottleneck most = FindBottleneck(two.Explain().path);
-  EXPECT_EQ(most.kind, Bottleneck::Kind::kDevice);
+  EXPECT_EQ(most.kind, sim::CriticalStep::Kind::kOp);
   EXPECT_EQ(most.device, 1);
 }
 

@@ -64,13 +64,13 @@ TEST(Explain, NamesTheSegmentsOfAKnownCase) {
   const auto simulator = MakeSimulator(problem);
   const Explanation why = Explain(problem, placement, simulator->Run(placement, Timeline()));
 
-  using Kind = CriticalStep::Kind;
+  using enum CriticalStep::Kind;
   ASSERT_EQ(why.critical_path.size(), 3u);
-  EXPECT_EQ(why.critical_path[0].kind, Kind::kOp);
-  EXPECT_EQ(why.critical_path[1].kind, Kind::kTransfer);
+  EXPECT_EQ(why.critical_path[0].kind, kOp);
+  EXPECT_EQ(why.critical_path[1].kind, kTransfer);
   EXPECT_EQ(ToMicros(why.critical_path[1].start), 10);
   EXPECT_EQ(ToMicros(why.critical_path[1].end), 115);
-  EXPECT_EQ(why.critical_path[2].kind, Kind::kOp);
+  EXPECT_EQ(why.critical_path[2].kind, kOp);
   EXPECT_EQ(ToMicros(why.idle[0].finished), 115);
   EXPECT_EQ(ToMicros(why.idle[1].upstream), 10);
   EXPECT_EQ(ToMicros(why.idle[1].transfer), 105);

@@ -58,16 +58,19 @@ TEST(RunProcess, SaysHowItEnded) {
   EXPECT_EQ(killed.failure, "was ended by signal 9");
   EXPECT_EQ(killed.end.value().status, 137);
   EXPECT_EQ(killed.end.value().signal, 9);
-  EXPECT_EQ(RunScript("exec >&-; sleep 0.2; exit 4").failure, "ended with status 4") << "its output ends first";
-  EXPECT_EQ(RunScript("sleep 1000 & exit 3").failure, "ended with status 3") << "what it started holds the pipe";
+  EXPECT_EQ(RunScript("exec >&-; sleep 0.2; exit 4").failure, "ended with status 4")
+      << "its output ends first";
+  EXPECT_EQ(RunScript("sleep 1000 & exit 3").failure, "ended with status 3")
+      << "what it started holds the pipe";
 }
 
 TEST(RunProcess, SaysThatThereIsNoSuchProgram) {
   const tests::TempFolder folder;
   std::ofstream(folder / "text") << "no program";
-  for (const auto& [program, why] : {std::pair<std::string, std::string>{"no-such-program", "No such file or directory"},
-                                     {folder / "none", "No such file or directory"},
-                                     {folder / "text", "Permission denied"}}) {
+  for (const auto& [program, why] :
+       {std::pair<std::string, std::string>{"no-such-program", "No such file or directory"},
+        {folder / "none", "No such file or directory"},
+        {folder / "text", "Permission denied"}}) {
     const ProcessResult result = RunProcess({program, "-x"}, {.time = 60s, .output = 100});
     EXPECT_FALSE(result.started);
     EXPECT_FALSE(result.end);
@@ -100,7 +103,8 @@ TEST(RunProcess, KillsAtTheLimitOfTime) {
 }
 
 TEST(RunProcess, KillsAtTheLimitOfOutput) {
-  for (const char* script : {"cat /dev/zero", "trap '' PIPE TERM; cat /dev/zero", "head -c 1001 /dev/zero; sleep 1000"}) {
+  for (const char* script :
+       {"cat /dev/zero", "trap '' PIPE TERM; cat /dev/zero", "head -c 1001 /dev/zero; sleep 1000"}) {
     const ProcessResult result = RunScript(script);
     EXPECT_EQ(result.failure, "has written more than 1000 bytes") << script;
     EXPECT_FALSE(result.end);
@@ -112,7 +116,8 @@ TEST(RunProcess, KillsAtTheLimitOfOutput) {
 }
 
 TEST(RunProcess, GoesOnAfterSignalsToUs) {
-  struct sigaction before {}, handler {};
+  struct sigaction before {
+  }, handler{};
   handler.sa_handler = [](int) {};  // without SA_RESTART: calls of the system end early
   sigaction(SIGUSR1, &handler, &before);
   const ProcessResult result = RunScript("for i in 1 2 3; do kill -USR1 $PPID; sleep 0.05; done; echo end");
@@ -123,7 +128,8 @@ TEST(RunProcess, GoesOnAfterSignalsToUs) {
 
 // What is blocked or ignored here is not so there, and its group is its own.
 TEST(RunProcess, StartsWithSignalsAndAGroupOfItsOwn) {
-  struct sigaction before {}, ignore {};
+  struct sigaction before {
+  }, ignore{};
   ignore.sa_handler = SIG_IGN;
   sigaction(SIGTERM, &ignore, &before);
   sigset_t blocked, mask;

@@ -100,7 +100,7 @@ TEST(Budget, RowsOfUnequalBudgetsEndAtTheirOwn) {
   add("nmt_2", "learner", 20'000, "1:2000000");
   const RenderedTable budget = RenderBudget({TableResults(table, records)}, "");
   EXPECT_THAT(budget.blocks.front().note, ::testing::StartsWith("After 1,000 to 20,000 samples each."));
-  const RenderedSection& ranking = budget.discussion.front();
+  const output::ReportSection& ranking = budget.discussion.front();
   EXPECT_THAT(ranking.header,
               ::testing::ElementsAre("agent", "100 samples", "1,000 samples", "10,000 samples",
                                      "all samples of the row", "interval at the last", "best in"));
@@ -125,7 +125,7 @@ TEST(Budget, PilotIsHeldAgainstLocalSearchAtEqualSamples) {
     records.back().budget = *(records.back().samples = 2'000);
   }
   const RenderedTable budget = RenderBudget({TableResults(table, records)}, "");
-  const RenderedSection& section = budget.discussion.front();
+  const output::ReportSection& section = budget.discussion.front();
   ASSERT_EQ(section.title, "pilot against local search");
   const std::vector<std::vector<std::string>> rows = {
       {"1 against 1,000", "1", "1.500", "[1.500, 1.500]", "1.500", "1.500", "1.500"},
@@ -277,7 +277,7 @@ TEST_F(Robustness, PlacementsOfAnotherSimulatorAreJudgedByOurs) {
   records[1].variant_us.back() = "6000000";
   const auto cost = [&] {
     const RenderedTable rendered = RenderRobustness(tables, PrintRobustRows(records));
-    const RenderedSection& section = rendered.discussion.back();
+    const output::ReportSection& section = rendered.discussion.back();
     EXPECT_EQ(section.title, "What a wrong simulator costs");
     return section.rows.at(0);
   };

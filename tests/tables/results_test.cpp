@@ -154,7 +154,7 @@ TEST(Discussion, ANumberThatWasFittedIsNoPredictionInAnotherBlock) {
   std::vector<CellRecord> records = {MakeRecord("rnnlm", "single_gpu", "fitted", 1, 1.6),
                                      MakeRecord("rnnlm", "single_gpu", "predicted", 1, 1.61)};
   records[1].block = "second";
-  for (const RenderedSection& section : BuildDiscussion(TableResults(table, records))) {
+  for (const output::ReportSection& section : BuildDiscussion(TableResults(table, records))) {
     EXPECT_EQ(section.title.find("Predicted cells"), std::string::npos) << section.title;
   }
 }
@@ -191,7 +191,7 @@ TEST(Discussion, VerdictsAreCountedBlockByBlock) {
   records.push_back(MakeRecord("nmt_2", "single_gpu", "predicted", 1, std::nullopt));
   records.back().block = "second";
   const auto sections = BuildDiscussion(TableResults(table, records));
-  const auto section = std::find_if(sections.begin(), sections.end(), [](const RenderedSection& s) {
+  const auto section = std::find_if(sections.begin(), sections.end(), [](const output::ReportSection& s) {
     return s.title.starts_with("Does it fit?");
   });
   ASSERT_NE(section, sections.end());

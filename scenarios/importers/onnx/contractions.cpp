@@ -22,22 +22,22 @@ double Product(const Shape& shape) {
 }
 
 // A product of matrices, or of batches of them where the second is no single matrix.
-OpSpec MatrixProduct(const Step& step, const Lowering& lowering, const Shape& x, const Shape& y,
+OpSpec MatrixProduct(const ResolvedNode& node, const Lowering& lowering, const Shape& x, const Shape& y,
                      std::int64_t contracted) {
   return {.type = y.size() > 2 ? "BatchMatMul" : "MatMul",
           .name = "",
           .inputs = {},
           .outputs = {},
           .flops =
-              x.empty() ? 0 : 2 * Product(lowering.OutputInfo(step).shape) * static_cast<double>(contracted)};
+              x.empty() ? 0 : 2 * Product(lowering.OutputInfo(node).shape) * static_cast<double>(contracted)};
 }
 
 // Convolution of x with weights [outputs, inputs / groups, kernel...].
-OpSpec Convolution(const Lowering& lowering, const Step& step, std::size_t x, std::size_t weights) {
-  const Shape& image = lowering.InputInfo(step, x)->shape;
-  const Shape& filter = lowering.InputInfo(step, weights)->shape;
+OpSpec Convolution(const Lowering& lowering, const ResolvedNode& node, std::size_t x, std::size_t weights) {
+  const Shape& image = lowering.InputInfo(node, x)->shape;
+  const Shape& filter = lowering.InputInfo(node, weights)->shape;
   const std::vector<std::int64_t> kernel(filter.begin() + 2, filter.end());
-  const std::int64_t groups = IntAttribute(*step.node, "group", 1);
+  const std::int64_t groups = IntAttribute(*node.proto, "group", 1);
   const bool depthwise = groups > 1 && groups == image.at(1) && filter.at(1) == 1 && kernel.size() == 2;
   static constexpr const char* kTypes[] = {"Conv1D", "Conv2D", "Conv3D"};
   const char* type = kTypes[std::clamp<std::size_t>(kernel.size(), 1, 3) - 1];
@@ -45,8 +45,8 @@ OpSpec Convolution(const Lowering& lowering, const Step& step, std::size_t x, st
           .name = "",
           .inputs = {},
           .outputs = {},
-          .flops = 2 * Product(lowering.OutputInfo(step).shape) * Product({filter.begin() + 1, filter.end()}),
-          .attributes = WindowAttributes(*step.node, kernel)};
+          .flops = 2 * Product(lowering.OutputInfo(node).shape) * Product({filter.begin() + 1, filter.end()}),
+          .attributes = WindowAttributes(*node.proto, kernel)};
 }
 
 }  // namespace
@@ -77,83 +77,83 @@ sim::Attributes WindowAttributes(const onnx::NodeProto& node, const std::vector<
   return attributes;
 }
 
-void LowerConv(Lowering& lowering, const Step& step) {
-  OpSpec spec = Convolution(lowering, step, 0, 1);
-  spec.inputs = {lowering.In(step, 0), lowering.In(step, 1)};
-  const auto bias = lowering.HasInput(step, 2) ? std::optional(lowering.In(step, 2)) : std::nullopt;
-  lowering.EmitWithBias(step, std::move(spec), bias, true);
+void LowerConv(Lowering& lowering, const ResolvedNode& node) {
+  OpSpec spec = Convolution(lowering, node, 0, 1);
+  spec.inputs = {lowering.In(node, 0), lowering.In(node, 1)};
+  const auto bias = lowering.HasInput(node, 2) ? std::optional(lowering.In(node, 2)) : std::nullopt;
+  lowering.EmitWithBias(node, std::move(spec), bias, true);
 }
 
 // x, filter, offsets, bias, mask.
-void LowerDeformConv(Lowering& lowering, const Step& step) {
-  OpSpec spec = Convolution(lowering, step, 0, 1);
+void LowerDeformConv(Lowering& lowering, const ResolvedNode& node) {
+  OpSpec spec = Convolution(lowering, node, 0, 1);
   for (const std::size_t i : {0, 1, 2, 4}) {
-    if (lowering.HasInput(step, i)) spec.inputs.push_back(lowering.In(step, i));
+    if (lowering.HasInput(node, i)) spec.inputs.push_back(lowering.In(node, i));
   }
-  const auto bias = lowering.HasInput(step, 3) ? std::optional(lowering.In(step, 3)) : std::nullopt;
-  lowering.EmitWithBias(step, std::move(spec), bias, true);
+  const auto bias = lowering.HasInput(node, 3) ? std::optional(lowering.In(node, 3)) : std::nullopt;
+  lowering.EmitWithBias(node, std::move(spec), bias, true);
 }
 
 // Every element of the input meets every weight of its channel once.
-void LowerConvTranspose(Lowering& lowering, const Step& step) {
-  const Shape& filter = lowering.InputInfo(step, 1)->shape;
+void LowerConvTranspose(Lowering& lowering, const ResolvedNode& node) {
+  const Shape& filter = lowering.InputInfo(node, 1)->shape;
   OpSpec spec{
       .type = "ConvTranspose",
       .name = "",
-      .inputs = {lowering.In(step, 0), lowering.In(step, 1)},
+      .inputs = {lowering.In(node, 0), lowering.In(node, 1)},
       .outputs = {},
-      .flops = 2 * Product(lowering.InputInfo(step, 0)->shape) * Product({filter.begin() + 1, filter.end()}),
-      .attributes = WindowAttributes(*step.node, {filter.begin() + 2, filter.end()})};
-  const auto bias = lowering.HasInput(step, 2) ? std::optional(lowering.In(step, 2)) : std::nullopt;
-  lowering.EmitWithBias(step, std::move(spec), bias, true);
+      .flops = 2 * Product(lowering.InputInfo(node, 0)->shape) * Product({filter.begin() + 1, filter.end()}),
+      .attributes = WindowAttributes(*node.proto, {filter.begin() + 2, filter.end()})};
+  const auto bias = lowering.HasInput(node, 2) ? std::optional(lowering.In(node, 2)) : std::nullopt;
+  lowering.EmitWithBias(node, std::move(spec), bias, true);
 }
 
 // QLinearConv has scales and zero points between its tensors, ConvInteger behind them.
-void LowerQuantisedConv(Lowering& lowering, const Step& step) {
-  const std::size_t weights = step.node->op_type() == "QLinearConv" ? 3 : 1;
-  OpSpec spec = Convolution(lowering, step, 0, weights);
-  spec.inputs = {lowering.In(step, 0), lowering.In(step, weights)};
-  if (lowering.HasInput(step, 8)) spec.inputs.push_back(lowering.In(step, 8));  // added inside
-  lowering.Emit(step, std::move(spec));
+void LowerQuantisedConv(Lowering& lowering, const ResolvedNode& node) {
+  const std::size_t weights = node.proto->op_type() == "QLinearConv" ? 3 : 1;
+  OpSpec spec = Convolution(lowering, node, 0, weights);
+  spec.inputs = {lowering.In(node, 0), lowering.In(node, weights)};
+  if (lowering.HasInput(node, 8)) spec.inputs.push_back(lowering.In(node, 8));  // added inside
+  lowering.Emit(node, std::move(spec));
 }
 
-void LowerGemm(Lowering& lowering, const Step& step) {
-  const Shape& x = lowering.InputInfo(step, 0)->shape;
-  const bool transpose_a = IntAttribute(*step.node, "transA", 0) != 0;
-  const bool transpose_b = IntAttribute(*step.node, "transB", 0) != 0;
+void LowerGemm(Lowering& lowering, const ResolvedNode& node) {
+  const Shape& x = lowering.InputInfo(node, 0)->shape;
+  const bool transpose_a = IntAttribute(*node.proto, "transA", 0) != 0;
+  const bool transpose_b = IntAttribute(*node.proto, "transB", 0) != 0;
   OpSpec spec =
-      MatrixProduct(step, lowering, x, lowering.InputInfo(step, 1)->shape, x.at(transpose_a ? 0 : 1));
-  spec.inputs = {lowering.In(step, 0), lowering.In(step, 1)};
+      MatrixProduct(node, lowering, x, lowering.InputInfo(node, 1)->shape, x.at(transpose_a ? 0 : 1));
+  spec.inputs = {lowering.In(node, 0), lowering.In(node, 1)};
   if (transpose_a) AddAttribute(spec.attributes, "transpose_a", true);
   if (transpose_b) AddAttribute(spec.attributes, "transpose_b", true);
-  const auto bias = lowering.HasInput(step, 2) ? std::optional(lowering.In(step, 2)) : std::nullopt;
-  lowering.EmitWithBias(step, std::move(spec), bias, false);
+  const auto bias = lowering.HasInput(node, 2) ? std::optional(lowering.In(node, 2)) : std::nullopt;
+  lowering.EmitWithBias(node, std::move(spec), bias, false);
 }
 
-void LowerMatMul(Lowering& lowering, const Step& step) {
-  const Shape& x = lowering.InputInfo(step, 0)->shape;
+void LowerMatMul(Lowering& lowering, const ResolvedNode& node) {
+  const Shape& x = lowering.InputInfo(node, 0)->shape;
   OpSpec spec =
-      MatrixProduct(step, lowering, x, lowering.InputInfo(step, 1)->shape, x.empty() ? 0 : x.back());
-  spec.inputs = {lowering.In(step, 0), lowering.In(step, 1)};
-  lowering.Emit(step, std::move(spec));
+      MatrixProduct(node, lowering, x, lowering.InputInfo(node, 1)->shape, x.empty() ? 0 : x.back());
+  spec.inputs = {lowering.In(node, 0), lowering.In(node, 1)};
+  lowering.Emit(node, std::move(spec));
 }
 
-void LowerQuantisedMatMul(Lowering& lowering, const Step& step) {
-  const Shape& x = lowering.InputInfo(step, 0)->shape;
-  const std::size_t weights = step.node->op_type() == "QLinearMatMul" ? 3 : 1;
+void LowerQuantisedMatMul(Lowering& lowering, const ResolvedNode& node) {
+  const Shape& x = lowering.InputInfo(node, 0)->shape;
+  const std::size_t weights = node.proto->op_type() == "QLinearMatMul" ? 3 : 1;
   OpSpec spec =
-      MatrixProduct(step, lowering, x, lowering.InputInfo(step, weights)->shape, x.empty() ? 0 : x.back());
-  spec.inputs = {lowering.In(step, 0), lowering.In(step, weights)};
-  lowering.Emit(step, std::move(spec));
+      MatrixProduct(node, lowering, x, lowering.InputInfo(node, weights)->shape, x.empty() ? 0 : x.back());
+  spec.inputs = {lowering.In(node, 0), lowering.In(node, weights)};
+  lowering.Emit(node, std::move(spec));
 }
 
-void LowerEinsum(Lowering& lowering, const Step& step) {
-  const std::string equation = TextAttribute(*step.node, "equation", "");
+void LowerEinsum(Lowering& lowering, const ResolvedNode& node) {
+  const std::string equation = TextAttribute(*node.proto, "equation", "");
   std::vector<Shape> operands;
   OpSpec spec{.type = "", .name = "", .inputs = {}, .outputs = {}};
-  for (std::size_t i = 0; i < step.inputs.size(); ++i) {
-    operands.push_back(lowering.InputInfo(step, i)->shape);
-    spec.inputs.push_back(lowering.In(step, i));
+  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+    operands.push_back(lowering.InputInfo(node, i)->shape);
+    spec.inputs.push_back(lowering.In(node, i));
   }
   const Einsum einsum = ReadEinsum(equation, operands);
   spec.flops = einsum.flops;
@@ -165,37 +165,37 @@ void LowerEinsum(Lowering& lowering, const Step& step) {
     spec.type = einsum.shape.size() < operands[0].size() ? "ReduceSum" : "Transpose";
   }
   AddAttribute(spec.attributes, "equation", PlainText(equation));
-  lowering.Emit(step, std::move(spec));
+  lowering.Emit(node, std::move(spec));
 }
 
 // One op, as kernels that never write the scores down run it. Every query meets every key, whether a mask hides it
 // or not, and its score the value.
-void LowerAttention(Lowering& lowering, const Step& step) {
+void LowerAttention(Lowering& lowering, const ResolvedNode& node) {
   std::vector<const TensorInfo*> inputs;
   OpSpec spec{.type = "Attention", .name = "", .inputs = {}, .outputs = {}};
-  for (std::size_t i = 0; i < step.inputs.size(); ++i) {
-    inputs.push_back(lowering.InputInfo(step, i));
-    if (inputs.back() != nullptr) spec.inputs.push_back(lowering.In(step, i));
+  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+    inputs.push_back(lowering.InputInfo(node, i));
+    if (inputs.back() != nullptr) spec.inputs.push_back(lowering.In(node, i));
   }
-  const AttentionSizes sizes = SizesOfAttention(NodeFacts(*step.node, kNewestSet, inputs));
+  const AttentionSizes sizes = SizesOfAttention(NodeFacts(*node.proto, kNewestSet, inputs));
   spec.flops = 2 * Product({sizes.batch, sizes.heads, sizes.queries}) *
                static_cast<double>(sizes.past + sizes.keys) *
                static_cast<double>(sizes.size + sizes.value_size);
-  lowering.Emit(step, std::move(spec));
+  lowering.Emit(node, std::move(spec));
 }
 
 // Every weight of every gate meets every sequence at every step: W [directions, gates, inputs] and R
 // [directions, gates, units].
-void LowerRecurrent(Lowering& lowering, const Step& step) {
-  const Shape& x = lowering.InputInfo(step, 0)->shape;
-  OpSpec spec{.type = step.node->op_type(), .name = "", .inputs = {}, .outputs = {}};
+void LowerRecurrent(Lowering& lowering, const ResolvedNode& node) {
+  const Shape& x = lowering.InputInfo(node, 0)->shape;
+  OpSpec spec{.type = node.proto->op_type(), .name = "", .inputs = {}, .outputs = {}};
   const double weights =
-      Product(lowering.InputInfo(step, 1)->shape) + Product(lowering.InputInfo(step, 2)->shape);
+      Product(lowering.InputInfo(node, 1)->shape) + Product(lowering.InputInfo(node, 2)->shape);
   spec.flops = 2 * static_cast<double>(x.at(0)) * static_cast<double>(x.at(1)) * weights;
-  for (std::size_t i = 0; i < step.inputs.size(); ++i) {
-    if (lowering.HasInput(step, i)) spec.inputs.push_back(lowering.In(step, i));
+  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+    if (lowering.HasInput(node, i)) spec.inputs.push_back(lowering.In(node, i));
   }
-  lowering.Emit(step, std::move(spec));
+  lowering.Emit(node, std::move(spec));
 }
 
 }  // namespace stowplan::scenarios::onnx_import

@@ -1,6 +1,5 @@
 // Graphs inside graphs: If, Loop, Scan and the functions of a model.
 #include <algorithm>
-#include <utility>
 
 #include "scenarios/importers/onnx/model.h"
 #include "scenarios/importers/onnx/resolver.h"
@@ -80,11 +79,11 @@ void Resolver::ResolveIf(const onnx::NodeProto& node, const std::vector<TensorIn
     };
     // The other branch is written out for its shapes, then forgotten.
     const std::size_t tensors = result_.tensors.size();
-    const std::size_t steps = result_.steps.size();
+    const std::size_t nodes = result_.nodes.size();
     const std::size_t notes = result_.notes.size();
     const Shapes other = shapes_of(write(else_branch));
     result_.tensors.resize(tensors);
-    result_.steps.resize(steps);
+    result_.nodes.resize(nodes);
     result_.notes.resize(notes);
     for (; !newest_weights_.empty(); newest_weights_.pop_back()) {
       const auto newest = weights_.find(newest_weights_.back());
@@ -223,7 +222,7 @@ TensorIndex Resolver::Pack(const onnx::NodeProto& node, const std::vector<Tensor
   const TensorIndex packed =
       Add({.name = made.name(), .elem_type = Info(parts[0]).elem_type, .shape = shape, .value = nullptr},
           PlaceOf(node));
-  result_.steps.push_back({scope.prefix + made.name(), "", &made, true, parts, {packed}});
+  result_.nodes.push_back({scope.prefix + made.name(), "", &made, true, parts, {packed}});
   return packed;
 }
 
@@ -246,7 +245,7 @@ std::vector<TensorIndex> Resolver::Unpack(const onnx::NodeProto& node, TensorInd
         Add({.name = made.name(), .elem_type = Info(whole).elem_type, .shape = shape, .value = nullptr},
             PlaceOf(node)));
   }
-  result_.steps.push_back({scope.prefix + made.name(), "", &made, true, {whole}, slices});
+  result_.nodes.push_back({scope.prefix + made.name(), "", &made, true, {whole}, slices});
   return slices;
 }
 

@@ -23,7 +23,7 @@ struct Row {
   // Inputs from this one on only say how (a shape, axes, bounds): they are read where they are computed, and
   // left out where they are known.
   std::size_t data_inputs = kAllInputs;
-  Rule rule = nullptr;  // else: one op of the inputs and outputs of the step
+  Rule rule = nullptr;  // else: one op of the inputs and outputs of the node
   bool in_place = false;
   bool view = false;
 };
@@ -176,12 +176,12 @@ constexpr std::array kOwnRows = {
     Row{"Unpack", "Unpack", kAllInputs, LowerPack},
 };
 
-void LowerCollective(Lowering& lowering, const Step& step) {
-  const std::int64_t ranks = RanksOf(*step.node);
-  if (ranks == 1) return lowering.Alias(step, lowering.In(step, 0));
-  OpSpec spec{.type = step.node->op_type(), .name = "", .inputs = {lowering.In(step, 0)}, .outputs = {}};
+void LowerCollective(Lowering& lowering, const ResolvedNode& node) {
+  const std::int64_t ranks = RanksOf(*node.proto);
+  if (ranks == 1) return lowering.Alias(node, lowering.In(node, 0));
+  OpSpec spec{.type = node.proto->op_type(), .name = "", .inputs = {lowering.In(node, 0)}, .outputs = {}};
   AddAttribute(spec.attributes, "ranks", ranks);
-  lowering.Emit(step, std::move(spec));
+  lowering.Emit(node, std::move(spec));
 }
 
 constexpr Row kCollectiveRow = {"", "", kAllInputs, LowerCollective};
@@ -236,12 +236,12 @@ std::string PlainText(std::string text) {
 Lowering::Lowering(const ResolvedModel& model, GraphBuilder& builder)
     : model_(model), builder_(builder), tensors_(model.tensors.size()) {}
 
-const TensorInfo* Lowering::InputInfo(const Step& step, std::size_t i) const {
-  return i < step.inputs.size() && step.inputs[i] != kAbsent ? &Info(step.inputs[i]) : nullptr;
+const TensorInfo* Lowering::InputInfo(const ResolvedNode& node, std::size_t i) const {
+  return i < node.inputs.size() && node.inputs[i] != kAbsent ? &Info(node.inputs[i]) : nullptr;
 }
 
-const TensorInfo& Lowering::OutputInfo(const Step& step, std::size_t i) const {
-  return Info(step.outputs.at(i));
+const TensorInfo& Lowering::OutputInfo(const ResolvedNode& node, std::size_t i) const {
+  return Info(node.outputs.at(i));
 }
 
 std::string Lowering::Unique(const std::string& name) {
@@ -271,7 +271,7 @@ Tensor Lowering::Of(TensorIndex index) {
       tensor = builder_.Constant(name, info.shape, dtype);
       break;
     case TensorInfo::Kind::kComputed:
-      STOWPLAN_CHECK(false);  // its step comes first
+      STOWPLAN_CHECK(false);  // its node comes first
   }
   return tensor;
 }
@@ -282,19 +282,19 @@ bool Lowering::IsWeight(TensorIndex index) const {
   return tensor.op >= 0 && builder_.IsViewOfVariable(tensor);
 }
 
-void Lowering::SayNode(const Step& step, OpSpec& spec) {
-  if (said_ == &step || training()) return;
-  said_ = &step;
-  if (!step.node_name.empty() && spec.name != step.node_name)
-    AddAttribute(spec.attributes, "onnx_node", PlainText(step.node_name));
+void Lowering::SayNode(const ResolvedNode& node, OpSpec& spec) {
+  if (said_ == &node || training()) return;
+  said_ = &node;
+  if (!node.node_name.empty() && spec.name != node.node_name)
+    AddAttribute(spec.attributes, "onnx_node", PlainText(node.node_name));
 }
 
-Tensor Lowering::Emit(const Step& step, OpSpec spec) {
+Tensor Lowering::Emit(const ResolvedNode& node, OpSpec spec) {
   const bool own_outputs = !spec.outputs.empty();
-  if (spec.name.empty()) spec.name = Unique(step.name);
-  SayNode(step, spec);
+  if (spec.name.empty()) spec.name = Unique(node.name);
+  SayNode(node, spec);
   std::vector<TensorIndex> bound;
-  for (const TensorIndex output : step.outputs) {
+  for (const TensorIndex output : node.outputs) {
     if (output == kAbsent) continue;
     bound.push_back(output);
     if (!own_outputs) spec.outputs.push_back(SpecOf(Info(output)));
@@ -302,7 +302,7 @@ Tensor Lowering::Emit(const Step& step, OpSpec spec) {
   if (spec.view_of >= 0) {
     const Tensor source = spec.inputs.at(static_cast<std::size_t>(spec.view_of));
     if (Elements(builder_.shape(source)) != Elements(spec.outputs.at(0).shape)) {
-      throw InputError("node '" + step.name + "' (" + step.node->op_type() + "): turns " +
+      throw InputError("node '" + node.name + "' (" + node.proto->op_type() + "): turns " +
                        std::to_string(Elements(builder_.shape(source))) + " elements into " +
                        std::to_string(Elements(spec.outputs[0].shape)) + "; export the model again");
     }
@@ -314,63 +314,63 @@ Tensor Lowering::Emit(const Step& step, OpSpec spec) {
   return made;
 }
 
-Tensor Lowering::EmitBefore(const Step& step, OpSpec spec) {
-  spec.name = Unique(step.name);
-  SayNode(step, spec);
+Tensor Lowering::EmitBefore(const ResolvedNode& node, OpSpec spec) {
+  spec.name = Unique(node.name);
+  SayNode(node, spec);
   return builder_.Append(spec);
 }
 
-void Lowering::Alias(const Step& step, Tensor tensor) {
-  tensors_[static_cast<std::size_t>(step.outputs.at(0))] = tensor;
+void Lowering::Alias(const ResolvedNode& node, Tensor tensor) {
+  tensors_[static_cast<std::size_t>(node.outputs.at(0))] = tensor;
 }
 
-void Lowering::EmitWithBias(const Step& step, OpSpec product, std::optional<Tensor> bias,
+void Lowering::EmitWithBias(const ResolvedNode& node, OpSpec product, std::optional<Tensor> bias,
                             bool channels_first) {
   if (!bias) {
-    Emit(step, std::move(product));
+    Emit(node, std::move(product));
     return;
   }
-  product.outputs = {SpecOf(OutputInfo(step))};
-  const Tensor made = EmitBefore(step, std::move(product));
+  product.outputs = {SpecOf(OutputInfo(node))};
+  const Tensor made = EmitBefore(node, std::move(product));
   const bool along_one_axis = builder_.shape(*bias).size() == 1;
   OpSpec spec{.type = along_one_axis ? "BiasAdd" : "Add",
-              .name = Unique(step.name + std::string(kBiasAdd)),
+              .name = Unique(node.name + std::string(kBiasAdd)),
               .inputs = {made, *bias},
               .outputs = {},
               .in_place = along_one_axis ? 0 : -1};
   if (channels_first) AddAttribute(spec.attributes, "data_format", std::string("NCHW"));
-  Emit(step, std::move(spec));
+  Emit(node, std::move(spec));
 }
 
-void Lowering::Guess(const Step& step) {
-  const std::string& domain = step.node->domain();
-  OpSpec spec{.type = PlainText(domain.empty() ? formats::NoCollective(step.node->op_type())
-                                               : domain + "." + step.node->op_type()),
+void Lowering::Guess(const ResolvedNode& node) {
+  const std::string& domain = node.proto->domain();
+  OpSpec spec{.type = PlainText(domain.empty() ? formats::NoCollective(node.proto->op_type())
+                                               : domain + "." + node.proto->op_type()),
               .name = "",
               .inputs = {},
               .outputs = {}};
   Guessed& guessed = guessed_[spec.type];
   ++guessed.ops;
-  for (const TensorIndex input : step.inputs) {
+  for (const TensorIndex input : node.inputs) {
     if (input != kAbsent) spec.inputs.push_back(Of(input));
   }
-  for (const TensorIndex output : step.outputs) {
+  for (const TensorIndex output : node.outputs) {
     if (output == kAbsent) continue;
     const TensorSpec tensor = SpecOf(Info(output));
     guessed.bytes += static_cast<double>(BytesOf(tensor.shape, tensor.dtype));
   }
-  Emit(step, std::move(spec));
+  Emit(node, std::move(spec));
 }
 
 void Lowering::Run() {
-  for (const Step& step : model_.steps) {
-    builder_.SetLocation({-1, -1, GroupOf(PlainText(step.name))});  // weights are of their first reader's
+  for (const ResolvedNode& node : model_.nodes) {
+    builder_.SetLocation({-1, -1, GroupOf(PlainText(node.name))});  // weights are of their first reader's
     // A type that its operator set does not have is not what we know under its name.
-    const Row* row = step.standard ? FindRow(*step.node) : nullptr;
+    const Row* row = node.standard ? FindRow(*node.proto) : nullptr;
     if (row == nullptr) {
-      Guess(step);
+      Guess(node);
     } else if (row->rule != nullptr) {
-      row->rule(*this, step);
+      row->rule(*this, node);
     } else {
       OpSpec spec{.type = row->ours,
                   .name = "",
@@ -378,12 +378,12 @@ void Lowering::Run() {
                   .outputs = {},
                   .view_of = row->view ? 0 : -1,
                   .in_place = row->in_place ? 0 : -1};
-      for (std::size_t i = 0; i < step.inputs.size(); ++i) {
-        const TensorInfo* info = InputInfo(step, i);
+      for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+        const TensorInfo* info = InputInfo(node, i);
         const bool known = info == nullptr || info->kind != TensorInfo::Kind::kComputed;
-        if (info != nullptr && (i < row->data_inputs || !known)) spec.inputs.push_back(In(step, i));
+        if (info != nullptr && (i < row->data_inputs || !known)) spec.inputs.push_back(In(node, i));
       }
-      Emit(step, std::move(spec));
+      Emit(node, std::move(spec));
     }
   }
 }

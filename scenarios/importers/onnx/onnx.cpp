@@ -1,6 +1,5 @@
 #include "scenarios/importers/onnx.h"
 
-#include <algorithm>
 #include <map>
 #include <utility>
 
@@ -114,7 +113,7 @@ ImportedGraph Import(const std::string& content, const std::string& source, cons
   Lowering lowering(resolved, builder);
   lowering.Run();
   ImportedGraph imported{.graph = {}, .notes = resolved.notes};
-  if (resolved.steps.empty()) {
+  if (resolved.nodes.empty()) {
     throw InputError(source + ": nothing is left to run once its constants are folded");
   }
   if (builder.training()) imported.notes.push_back(AddLoss(resolved, lowering, builder, source));

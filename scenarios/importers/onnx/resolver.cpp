@@ -296,17 +296,18 @@ void Resolver::AddStep(const onnx::NodeProto& node, const std::vector<TensorInde
   } catch (const std::exception& error) {
     Fail(node, "contradicts the rules of its op: " + PlainReason(error.what()) + "; export the model again");
   }
-  Step step{.name = scope.prefix + NameOf(node),
-            .node_name = "",
-            .node = &node,
-            .standard = IsStandard(node, scope.opset),
-            .inputs = inputs,
-            .outputs = {}};
+  ResolvedNode resolved{.name = scope.prefix + NameOf(node),
+                        .node_name = "",
+                        .proto = &node,
+                        .standard = IsStandard(node, scope.opset),
+                        .inputs = inputs,
+                        .outputs = {}};
   if (scope.outer == nullptr && scope.prefix.empty()) {
-    step.node_name = NameInFile(node);
-    for (int i = 0; i < node.output_size() && step.node_name.empty(); ++i) step.node_name = node.output(i);
+    resolved.node_name = NameInFile(node);
+    for (int i = 0; i < node.output_size() && resolved.node_name.empty(); ++i)
+      resolved.node_name = node.output(i);
   }
-  const bool constant = node.op_type() == "Constant" && step.standard;
+  const bool constant = node.op_type() == "Constant" && resolved.standard;
   std::size_t axes = 0;
   const int first_type =
       !infos.empty() && infos[0] != nullptr ? infos[0]->elem_type : 0;  // before tensors move
@@ -314,7 +315,7 @@ void Resolver::AddStep(const onnx::NodeProto& node, const std::vector<TensorInde
     const std::string& name = node.output(i);
     const InferredOutput& output = inferred[static_cast<std::size_t>(i)];
     if (name.empty()) {
-      step.outputs.push_back(kAbsent);
+      resolved.outputs.push_back(kAbsent);
       continue;
     }
     if (!output.is_tensor) {
@@ -333,11 +334,11 @@ void Resolver::AddStep(const onnx::NodeProto& node, const std::vector<TensorInde
                     .shape = CompleteShape(node, name, output, inputs, scope),
                     .value = nullptr};
     axes += info.shape.size();
-    step.outputs.push_back(Add(std::move(info), PlaceOf(node)));
-    Bind(node, name, step.outputs.back(), scope);
+    resolved.outputs.push_back(Add(std::move(info), PlaceOf(node)));
+    Bind(node, name, resolved.outputs.back(), scope);
   }
   if (scope.depth > 0) CountAxes(node, axes);
-  if (!constant) result_.steps.push_back(std::move(step));
+  if (!constant) result_.nodes.push_back(std::move(resolved));
 }
 
 // ---- the whole
@@ -345,20 +346,20 @@ void Resolver::AddStep(const onnx::NodeProto& node, const std::vector<TensorInde
 void Resolver::DropUnused() {
   std::vector<bool> needed(result_.tensors.size(), false);
   for (const TensorIndex output : result_.outputs) needed[static_cast<std::size_t>(output)] = true;
-  std::vector<Step> kept;
-  for (auto step = result_.steps.rbegin(); step != result_.steps.rend(); ++step) {
-    const bool used = std::any_of(step->outputs.begin(), step->outputs.end(), [&](TensorIndex output) {
+  std::vector<ResolvedNode> kept;
+  for (auto node = result_.nodes.rbegin(); node != result_.nodes.rend(); ++node) {
+    const bool used = std::any_of(node->outputs.begin(), node->outputs.end(), [&](TensorIndex output) {
       return output != kAbsent && needed[static_cast<std::size_t>(output)];
     });
     if (!used) continue;
-    for (const TensorIndex input : step->inputs) {
+    for (const TensorIndex input : node->inputs) {
       if (input != kAbsent) needed[static_cast<std::size_t>(input)] = true;
     }
-    kept.push_back(std::move(*step));
+    kept.push_back(std::move(*node));
   }
-  const std::size_t dropped = result_.steps.size() - kept.size();
+  const std::size_t dropped = result_.nodes.size() - kept.size();
   std::reverse(kept.begin(), kept.end());
-  result_.steps = std::move(kept);
+  result_.nodes = std::move(kept);
   if (folded_ > 0) {
     result_.notes.push_back(std::to_string(folded_) +
                             " nodes that work out constants and shapes were evaluated");

@@ -37,7 +37,7 @@ struct Plan {
 // The names of one graph while it is written out.
 struct Scope {
   const Scope* outer = nullptr;  // whose names a subgraph sees
-  std::string prefix;            // of the names of steps
+  std::string prefix;            // of the names of nodes
   int opset = 0;
   int depth = 0;
   const Plan* plan = nullptr;

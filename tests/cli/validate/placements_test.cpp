@@ -27,11 +27,11 @@ TEST(ChoosePlacementsTest, AreLegalDifferentAndOfEveryFamily) {
   const sim::Cluster cluster = TwoCpus();
   const auto model = cost_models::MakeCostModel("constant(us=10)");
   const sim::Problem problem(graph, cluster, sim::PriceOps(graph, cluster, *model));
-  const std::vector<ChosenPlacement> chosen = ChoosePlacements(problem, 21, 7);
+  const std::vector<profiler::FamilyPlacement> chosen = ChoosePlacements(problem, 21, 7);
   ASSERT_THAT(chosen, SizeIs(21));
   std::map<std::string, int> families;
   std::set<std::vector<sim::DeviceIndex>> different;
-  for (const ChosenPlacement& choice : chosen) {
+  for (const profiler::FamilyPlacement& choice : chosen) {
     ++families[choice.family];
     different.insert(choice.placement.device);
     EXPECT_NO_THROW(sim::CheckPlacement(graph, cluster, choice.placement));

@@ -52,7 +52,7 @@ class ScoreTest : public ::testing::Test {
          {},
          {}},
         {"random", {{0, 1}, {}, {}}, {apart_us}, 1, 1, {1024, 2048}, {1024, 2048}, {1024, 2048}, {}, {}}};
-    profiler::Step& traced = recording.placements[1].traced.emplace();
+    profiler::ExecutedStep& traced = recording.placements[1].traced.emplace();
     traced.ns = 203'000;
     traced.ops = {{0, 0, 0, 100'000}, {1, 1, 103'000, 203'000}};
     traced.copies = {{{0, 0}, 0, 1, 1000, 100'000, 103'000}};

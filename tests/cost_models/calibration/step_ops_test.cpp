@@ -12,7 +12,7 @@ namespace {
 using ::testing::UnorderedElementsAre;
 
 // A step in which each op runs one thing on the device for 10 us, 100 us after the other.
-class Step {
+class TracedStep {
  public:
   profiler::Marker& Op(const char* name, const char* arguments) {
     ++id_;
@@ -66,7 +66,7 @@ TEST(StepOps, CopiesAreToldByEndsAndBytes) {
   using enum profiler::MemoryKind;
   const char* const images =
       R"({"Input Dims": [[5, 8], [5, 8], []], "Input type": ["float", "float", "Scalar"]})";
-  Step step;
+  TracedStep step;
   step.Op("aten::copy_", images);
   step.Copy(kPinned, kDevice, 1000);
   step.Op("aten::copy_", images);
@@ -82,7 +82,7 @@ TEST(StepOps, CopiesAreToldByEndsAndBytes) {
 }
 
 TEST(StepOps, CollectivesAreToldByTheirOpOrTheRangeWithinIt) {
-  Step step;
+  TracedStep step;
   step.Op("record_param_comms",
           R"({"Collective name": "allreduce", "In msg nelems": 10, "Group size": 4, "dtype": "Float"})");
   step.Kernel("ncclKernel_AllReduce_RING_LL_Sum_float");
@@ -107,7 +107,7 @@ TEST(StepOps, CollectivesAreToldByTheirOpOrTheRangeWithinIt) {
 }
 
 TEST(StepOps, WhatShapesWouldTellIsCounted) {
-  Step step;
+  TracedStep step;
   step.Op("aten::mm", "{}");
   step.Kernel("ampere_sgemm_128x64_nn");
   step.Op("aten::strange", "{}");

@@ -45,7 +45,7 @@ sim::OpGraph RandomGraph() {
 }
 
 // The receiver copies itself: while it does, none of its ops runs.
-void CheckReceiversCopy(const Step& step) {
+void CheckReceiversCopy(const ExecutedStep& step) {
   for (const CopySpan& copy : step.copies) {
     for (const OpSpan& span : step.ops)
       RC_ASSERT(span.device != copy.to || span.end_ns <= copy.start_ns || copy.end_ns <= span.start_ns);
@@ -60,7 +60,7 @@ RC_GTEST_PROP(ExecutorTest, EveryOpRunsOnceOnItsDeviceAfterWhatItWaitsFor, ()) {
   sim::Placement placement;
   for (sim::OpIndex op = 0; op < graph.size(); ++op) placement.device.push_back(*rc::gen::inRange(0, 2));
   const auto steps = TwoDevices(graph, cluster)->Run(placement, kTwoTraced);
-  for (const Step& step : steps) {
+  for (const ExecutedStep& step : steps) {
     testing::CheckSpans(graph, placement, step);
     CheckReceiversCopy(step);
   }
@@ -74,7 +74,7 @@ RC_GTEST_PROP(ExecutorTest, OnOneDeviceThePeakIsTheSimulators, ()) {
   placement.device.assign(graph.ops.size(), 0);
   const sim::Bytes peak = testing::SimulatedPeak(graph, cluster, placement);
   const auto steps = TwoDevices(graph, cluster)->Run(placement, kTwoTraced);
-  for (const Step& step : steps) {
+  for (const ExecutedStep& step : steps) {
     RC_ASSERT(step.peak[0] == peak);
     RC_ASSERT(step.peak[1] == 0);
   }
@@ -95,7 +95,7 @@ TEST(ExecutorTest, ACopyIsCountedWhenItIsSent) {
   const sim::Cluster cluster = TwoCpus(sim::Bytes{1} << 30);
   std::vector<sim::Bytes> peaks;
   const auto executor = TwoDevices(graph, cluster);
-  for (const Step& step : executor->Run(placement, {.warm_up = 2, .steps = 200, .at_most = 200}))
+  for (const ExecutedStep& step : executor->Run(placement, {.warm_up = 2, .steps = 200, .at_most = 200}))
     peaks.push_back(step.peak[1]);
   EXPECT_THAT(peaks, ::testing::Contains(kBusy + 640));
   EXPECT_THAT(peaks, ::testing::Each(::testing::AnyOf(kBusy, kBusy + 640)));

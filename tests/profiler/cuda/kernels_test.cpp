@@ -280,7 +280,7 @@ std::vector<Numbers> RunSteps(const sim::OpGraph& graph, const sim::Placement& p
   for (std::size_t d = 0; d < cluster.devices.size(); ++d) cores.push_back({available[d % available.size()]});
   const auto steps = MakeExecutor(graph, cluster, cores, parts)
                          ->Run(placement, {.warm_up = 1, .steps = 3, .at_most = 3, .traced = traced});
-  for (const Step& step : steps) {
+  for (const ExecutedStep& step : steps) {
     EXPECT_FALSE(step.oom);
     for (const OpSpan& op : step.ops) {
       EXPECT_GE(op.start_ns, 0);

@@ -37,7 +37,8 @@ class TwoDevices {
     };
     executor_ = MakeExecutor(graph_, cluster_, CoresByDevice(2, {AvailableCores().front()}), parts);
   }
-  std::vector<Step> Run(const std::vector<sim::DeviceIndex>& device, ExecuteOptions options = kThreeSteps) {
+  std::vector<ExecutedStep> Run(const std::vector<sim::DeviceIndex>& device,
+                                ExecuteOptions options = kThreeSteps) {
     sim::Placement placement;
     placement.device = device;
     return executor_->Run(placement, options);
@@ -139,7 +140,7 @@ TEST(AcceleratorFaultsTest, SpansLieInTheStepWhateverTheDevicesClock) {
   };
   ExecuteOptions options = kThreeSteps;
   options.traced = true;
-  for (const Step& step : TwoDevices<Slow>().Run({0, 1}, options)) {
+  for (const ExecutedStep& step : TwoDevices<Slow>().Run({0, 1}, options)) {
     EXPECT_THAT(step.ops, SizeIs(2));
     for (const OpSpan& op : step.ops) {
       EXPECT_EQ(op.start_ns, 0);
@@ -176,7 +177,7 @@ TEST(AcceleratorFaultsTest, ASpanSaysHowLongTheHostWasStillEnqueuing) {
   };
   ExecuteOptions options = kThreeSteps;
   options.traced = true;
-  for (const Step& step : TwoDevices<Known>().Run({0, 0}, options)) {
+  for (const ExecutedStep& step : TwoDevices<Known>().Run({0, 0}, options)) {
     ASSERT_THAT(step.ops, SizeIs(2));
     EXPECT_GE(step.ops[0].enqueuing_ns, 1000);
     EXPECT_LE(step.ops[0].enqueuing_ns, step.ops[0].end_ns - step.ops[0].start_ns);

@@ -65,9 +65,9 @@ class Readings {
   std::vector<Numbers> read_;  // by op; each written by the thread of its device
 };
 
-std::vector<Step> RunLate(const sim::OpGraph& graph, const sim::Cluster& cluster,
-                          const sim::Placement& placement, const ExecuteOptions& options, std::uint32_t seed,
-                          Readings* readings) {
+std::vector<ExecutedStep> RunLate(const sim::OpGraph& graph, const sim::Cluster& cluster,
+                                  const sim::Placement& placement, const ExecuteOptions& options,
+                                  std::uint32_t seed, Readings* readings) {
   const LateAccelerator::Done record = readings->Recorder();
   ExecutorParts parts;
   parts.cpu_kernel = [&record](const sim::OpGraph& g, sim::OpIndex op) -> MadeKernel {
@@ -104,7 +104,7 @@ RC_GTEST_PROP(AcceleratorTest, ComputesWhatOneCpuDoes, ()) {
   const auto steps = RunLate(graph, cluster, spread, options, *rc::gen::inRange(1U, 1000U), &found);
   RC_ASSERT(steps.size() == 3U);
   RC_ASSERT(found.numbers() == expected.numbers());
-  for (const Step& step : steps) RC_ASSERT(!step.oom);
+  for (const ExecutedStep& step : steps) RC_ASSERT(!step.oom);
 }
 
 RC_GTEST_PROP(AcceleratorTest, TracesEveryOpAndCopyOnceBehindWhatItWaitsFor, ()) {
@@ -115,7 +115,7 @@ RC_GTEST_PROP(AcceleratorTest, TracesEveryOpAndCopyOnceBehindWhatItWaitsFor, ())
   ExecuteOptions options = kThree;
   options.traced = true;
   Readings readings(graph);
-  for (const Step& step : RunLate(graph, cluster, placement, options, 5, &readings)) {
+  for (const ExecutedStep& step : RunLate(graph, cluster, placement, options, 5, &readings)) {
     testing::CheckSpans(graph, placement, step);
   }
 }
@@ -129,7 +129,7 @@ RC_GTEST_PROP(AcceleratorTest, OnOneAcceleratorThePeakIsTheSimulators, ()) {
   placement.order = graph.topological_order();
   const sim::Bytes peak = testing::SimulatedPeak(graph, cluster, placement);
   Readings readings(graph);
-  for (const Step& step : RunLate(graph, cluster, placement, kThree, 3, &readings)) {
+  for (const ExecutedStep& step : RunLate(graph, cluster, placement, kThree, 3, &readings)) {
     RC_ASSERT(step.peak[0] == peak);
     RC_ASSERT(step.peak[1] == 0);
   }

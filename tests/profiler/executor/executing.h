@@ -60,7 +60,7 @@ inline sim::Bytes SimulatedPeak(const sim::OpGraph& graph, const sim::Cluster& c
 
 // Of a traced step: every op but sources ran once, on its device, behind what it reads and waits for; every copy was made
 // once, behind what it copies.
-inline void CheckSpans(const sim::OpGraph& graph, const sim::Placement& placement, const Step& step) {
+inline void CheckSpans(const sim::OpGraph& graph, const sim::Placement& placement, const ExecutedStep& step) {
   std::map<sim::OpIndex, OpSpan> spans;
   for (const OpSpan& span : step.ops) {
     RC_ASSERT(spans.emplace(span.op, span).second);
