@@ -9,11 +9,12 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "agents/evaluator.h"
 #include "agents/task.h"
-#include "sim/base/spec.h"
+#include "sim/base/settings.h"
 
 namespace stowplan::agents {
 
@@ -36,9 +37,13 @@ struct SearchOptions {
 //  - it never reads a clock to decide anything.
 class Agent {
  public:
+  explicit Agent(std::string name) : name_(std::move(name)) {}
   virtual ~Agent() = default;
-  virtual std::string name() const = 0;  // canonical spec with the parameters in force
+  const std::string& name() const { return name_; }  // canonical: with the settings in force
   virtual void Search(const Task& task, Evaluator& evaluator, const SearchOptions& options) = 0;
+
+ private:
+  std::string name_;
 };
 
 // An agent whose policy can be trained on some graphs and applied to others.
@@ -65,19 +70,21 @@ enum class AgentKind : std::uint8_t { kBaseline, kConstructive, kSearch, kLearne
 
 struct AgentRow {
   const char* name;
-  const char* what;        // one line
-  const char* source;      // paper or library
-  const char* parameters;  // with defaults
+  const char* what;    // one line
+  const char* source;  // paper or library
+  SettingTable settings;
   AgentKind kind;
-  std::unique_ptr<Agent> (*make)(const Spec& spec);
+  std::unique_ptr<Agent> (*make)(const Settings& read);
 };
 const std::vector<AgentRow>& Agents();
 const AgentRow* FindAgent(const std::string& name);  // nullptr = there is none
 // Whether it draws placements until the budget is spent; the others make one or a few, the same for every seed.
 bool Samples(const AgentRow& row);
 
-// Throws InputError for unknown names (listing the known ones), unknown parameters, or a learner that this
-// build lacks (saying why).
+// The settings in force of an agent with parameters. Throws InputError for unknown names, listing the known ones, and as
+// Settings does.
+Settings AgentSettings(const std::string& spec);
+// Throws as AgentSettings() does, and for a learner that this build lacks, saying why.
 std::unique_ptr<Agent> MakeAgent(const std::string& spec);
 
 }  // namespace stowplan::agents

@@ -23,11 +23,11 @@ const std::vector<AgentRow>& Learners() {
   return *table();
 }
 
-std::unique_ptr<Agent> MakeLearner(const Spec& spec) {
+std::unique_ptr<Agent> MakeLearner(const Settings& read) {
   for (const AgentRow& row : Learners()) {
-    if (spec.name == row.name) return row.make(spec);
+    if (read.name() == row.name) return row.make(read);
   }
-  throw RunError("the plug-in with the learning agents has no " + spec.name +
+  throw RunError("the plug-in with the learning agents has no " + read.name() +
                  "; it is of another version of stowplan");
 }
 

@@ -17,6 +17,6 @@ inline constexpr char kLearnerTableSymbol[] = "stowplan_rl_agents";
 const std::vector<AgentRow>& Learners();
 
 // The factory of every learner's row in registry.cpp: makes the agent of that name from the plug-in.
-std::unique_ptr<Agent> MakeLearner(const Spec& spec);
+std::unique_ptr<Agent> MakeLearner(const Settings& read);
 
 }  // namespace stowplan::agents

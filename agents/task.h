@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/base/spec.h"
+#include "sim/base/settings.h"
 #include "sim/simulator.h"
 
 namespace stowplan::agents {
@@ -22,14 +22,13 @@ struct Units {
   UnitIndex size() const { return static_cast<UnitIndex>(ops.size()); }
 };
 
-// A group number for each op, in any numbering; ops of one colocation set have one number. Reads its
-// parameters and calls Finish() on them before it works.
-using Grouper = std::vector<std::int32_t> (*)(ParameterReader& parameters, const sim::Problem& problem);
+// A group number for each op, in any numbering; ops of one colocation set have one number.
+using Grouper = std::vector<std::int32_t> (*)(const Settings& read, const sim::Problem& problem);
 
 struct GrouperRow {
   const char* name;
   const char* what;
-  const char* parameters;  // with defaults
+  SettingTable settings;
   Grouper group;
 };
 const std::vector<GrouperRow>& Groupers();
@@ -37,8 +36,8 @@ const std::vector<GrouperRow>& Groupers();
 // `module(ops=256)` (scopes of names), `neighbour(groups=128)`, `stage` (attribute or `group` names),
 // `tied(groups=128)` (what shares most), `none` = colocation. Units are numbered by topological order of their first op.
 Units MakeUnits(const std::string& spec, const sim::Problem& problem);
-// Its name with all parameters, as in Units::grouper. Throws InputError for unknown groupers.
-std::string GrouperName(const std::string& spec);
+// What it is told, its name as in Units::grouper among it. Throws InputError for unknown groupers and parameters.
+Settings GrouperSettings(const std::string& spec);
 
 // Data that flows between two units, both ways told apart.
 struct UnitEdge {

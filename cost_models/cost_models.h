@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/base/spec.h"
+#include "sim/base/settings.h"
 #include "sim/cost_model.h"
 #include "sim/hardware.h"
 
@@ -130,8 +130,8 @@ std::unique_ptr<Catalogue> CatalogueWith(const Catalogue& base, const std::vecto
 
 struct CostModelRow {
   const char* name;
-  const char* what;        // one line: what it models and how realistic it is
-  const char* parameters;  // "us=10" or ""
+  const char* what;  // one line: what it models and how realistic it is
+  SettingTable settings;
   std::unique_ptr<sim::CostModel> (*make)(const Spec& spec, const Catalogue& catalogue);
 };
 const std::vector<CostModelRow>& CostModels();

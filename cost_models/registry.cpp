@@ -1,11 +1,10 @@
 // The table of cost models: what `stowplan list`, the help, the docs and the conformance tests read.
 
-#include <algorithm>
-
 #include "cost_models/cost_models.h"
 #include "cost_models/models/models.h"
 #include "sim/base/error.h"
 #include "sim/base/nearest_name.h"
+#include "sim/base/rows.h"
 
 namespace stowplan::cost_models {
 namespace {
@@ -29,16 +28,20 @@ void CheckNesting(const std::string& text) {
 
 const std::vector<CostModelRow>& CostModels() {
   static const std::vector<CostModelRow> rows = {
-      {"constant", "every op takes the same time: a control, no model", "us=10", MakeConstant},
+      {"constant", "every op takes the same time: a control, no model", ConstantSettings(), MakeConstant},
       {"analytic",
-       "roofline by op class with waves of tiles; right to about a factor of 2 until efficiencies are fitted",
-       "file=,waves=yes,tf32=no,CLASS=,KIND.CLASS=", MakeAnalytic},
-      {"table", "measured ops by signature; exact where it answers", "file=", MakeTable},
+       "roofline by op class with waves of tiles; right to about a factor of 2 until efficiencies are "
+       "fitted, or given "
+       "(CLASS=0.5, KIND.CLASS=0.5)",
+       AnalyticSettings(), MakeAnalytic},
+      {"table", "measured ops by signature; exact where it answers", FileSettings(), MakeTable},
       {"fitted",
        "roofline corrected by measurements of the same class, with an interval; good inside their range",
-       "file=", MakeFitted},
-      {"chain", "the first of its models that answers; chain(table,fitted,analytic) is the default",
-       "MODEL,...", MakeChain},
+       FileSettings(), MakeFitted},
+      {"chain",
+       "the first of its models that answers; chain(table,fitted,analytic) is the default",
+       {},
+       MakeChain},
   };
   return rows;
 }
@@ -54,12 +57,9 @@ std::unique_ptr<sim::CostModel> MakeCostModel(const std::string& text, const Cat
   }
   CheckNesting(text);
   const Spec spec = Spec::Parse(text);
-  const auto& rows = CostModels();
-  const auto row =
-      std::ranges::find(rows, spec.name, [](const CostModelRow& entry) { return std::string(entry.name); });
-  if (row == rows.end()) {
-    std::vector<std::string> names;
-    for (const CostModelRow& entry : rows) names.emplace_back(entry.name);
+  const CostModelRow* row = FindRow(CostModels(), spec.name);
+  if (row == nullptr) {
+    const std::vector<std::string> names = NamesOf(CostModels());
     throw InputError("there is no cost model '" + spec.name + "'" + DidYouMean(spec.name, names) +
                      "; known are " + JoinNames(names) +
                      ", and a file is named by a path that ends in .json or .json.zst");

@@ -274,7 +274,10 @@ py::dict Facts(const Prepared& problem) {
 
 template <typename Row>
 py::dict Named(const Row& row) {
-  return py::dict("name"_a = row.name, "what"_a = row.what, "parameters"_a = row.parameters);
+  const std::string name = Settings({row.name, {}, {}}, row.settings).Canonical();
+  const std::size_t open = std::min(name.find('('), name.size() - 1);
+  return py::dict("name"_a = row.name, "what"_a = row.what,
+                  "parameters"_a = name.ends_with(')') ? name.substr(open + 1, name.size() - open - 2) : "");
 }
 
 template <typename Rows>

@@ -1,5 +1,4 @@
 // The tables of workloads, clusters and importers, and looking things up in them.
-#include <algorithm>
 #include <filesystem>
 #include <utility>
 
@@ -10,9 +9,11 @@
 #include "scenarios/importers/onnx.h"
 #include "scenarios/importers/trace.h"
 #include "scenarios/scenarios.h"
+#include "scenarios/settings.h"
 #include "scenarios/workloads/workloads.h"
 #include "sim/base/error.h"
 #include "sim/base/nearest_name.h"
+#include "sim/base/rows.h"
 #include "sim/formats/collectives.h"
 #include "sim/formats/document/source.h"
 #include "sim/formats/formats.h"
@@ -20,21 +21,25 @@
 namespace stowplan::scenarios {
 namespace {
 
-constexpr const char* kTree = "gpus=2,interconnect=fair,host=device,order=program";
+// What all models can be told.
+std::string Model(const char* batch, const char* optimizer, const char* framework_ops,
+                  const std::string& own) {
+  return std::string("batch=") + batch + ",mode=training,optimizer=" + optimizer +
+         ",gradients=free,granularity=fused,framework_ops=" + framework_ops + "," + own;
+}
+
+SettingTable NmtFamily() {
+  SettingTable table = TableOf(
+      "index=0," + Model("64", "adam", "4", "layers=2,hidden=512,steps=25,vocabulary=30000"), {Layers(1)});
+  for (Setting& row : table.rows) {
+    if (row.name == "batch") row.relation = {"index", "that of the member", NmtFamilyBatch};
+    if (row.name == "steps") row.relation = {"index", "that of the member", NmtFamilySteps};
+  }
+  return table;
+}
+
+constexpr const char* kTree = "gpus=2,interconnect=fair,host=device,order=program,copies=overlap";
 constexpr const char* kHost = "gpus=8,interconnect=fair,host=device,order=ready";
-
-template <typename Row>
-const Row* FindRow(const std::vector<Row>& rows, const std::string& name) {
-  const auto row = std::find_if(rows.begin(), rows.end(), [&](const Row& r) { return name == r.name; });
-  return row == rows.end() ? nullptr : &*row;
-}
-
-template <typename Row>
-std::vector<std::string> Names(const std::vector<Row>& rows) {
-  std::vector<std::string> names;
-  for (const Row& row : rows) names.emplace_back(row.name);
-  return names;
-}
 
 // "-" is standard input.
 bool IsFile(const std::string& name) {
@@ -81,114 +86,111 @@ sim::OpGraph ReadAnyGraph(const std::string& path, const sim::HardwareCatalogue*
 
 const std::vector<WorkloadRow>& Workloads() {
   static const std::vector<WorkloadRow> rows = {
-      {"chain", "ops in a row", "ops=16,us=100,bytes=1000000,cost=us", BuildChain},
-      {"diamond", "a source, parallel paths, a sink", "width=4,depth=1,us=100,bytes=1000000,cost=us",
+      {"chain", "ops in a row", TableOf("ops=16,us=100,bytes=1000000,cost=us"), BuildChain},
+      {"diamond", "a source, parallel paths, a sink",
+       TableOf("width=4,depth=1,us=100,bytes=1000000,cost=us", {Sized("depth", "ops of a path", 1, 10'000)}),
        BuildDiamond},
       {"random_dag", "a seeded random graph in layers",
-       "ops=200,width=10,fan_in=3,us=100,bytes=1000000,seed=1,cost=us", BuildRandomDag},
+       TableOf("ops=200,width=10,fan_in=3,us=100,bytes=1000000,seed=1,cost=us",
+               {Sized("width", "ops of a layer", 1, 1e6),
+                Sized("us", "microseconds of an op on average", 1, 1e9)}),
+       BuildRandomDag},
       {"inception_v3", "Inception-V3 on 299 x 299 images (Szegedy et al. 2016)",
-       "batch=32,mode=training,optimizer=rmsprop,gradients=free,granularity=fused,framework_ops=22,"
-       "bn=yes,aux=no,classes=1000",
-       BuildInceptionV3},
+       TableOf(Model("32", "rmsprop", "22", "bn=yes,aux=no,classes=1000")), BuildInceptionV3},
       {"resnet_152", "ResNet-152 on 224 x 224 images (He et al. 2016)",
-       "batch=32,mode=training,optimizer=momentum,gradients=free,granularity=fused,framework_ops=10,"
-       "classes=1000",
-       BuildResNet152},
+       TableOf(Model("32", "momentum", "10", "classes=1000")), BuildResNet152},
       {"nasnet_a", "NASNet-A for ImageNet, mobile or large, or for CIFAR-10 (Zoph et al. 2018)",
-       "batch=64,mode=training,optimizer=rmsprop,gradients=free,granularity=fused,framework_ops=10,"
-       "size=mobile,classes=1000",
-       BuildNasNetA},
+       TableOf(Model("64", "rmsprop", "10", "size=mobile,classes=1000")), BuildNasNetA},
       {"amoebanet_d", "AmoebaNet-D (Real et al. 2019; sizes assumed)",
-       "batch=32,mode=training,optimizer=rmsprop,gradients=free,granularity=fused,framework_ops=10,"
-       "image=224,cells=18,filters=208,classes=1001",
-       BuildAmoebaNetD},
+       TableOf(Model("32", "rmsprop", "10", "image=224,cells=18,filters=208,classes=1001")), BuildAmoebaNetD},
       {"cifar10", "a family of 32 small networks for CIFAR-10, drawn by ENAS' rules (Pham et al. 2018)",
-       "batch=160,mode=training,optimizer=momentum,gradients=free,granularity=fused,framework_ops=10,"
-       "index=0,layers=6,filters=20",
+       TableOf(
+           Model("160", "momentum", "10", "index=0,layers=6,filters=20"),
+           {Sized("layers", "a multiple of 3", 3, 300), Sized("filters", "of the first cells", 2, 1 << 12)}),
        BuildCifar10},
       {"wavenet",
        "WaveNet: stacks of dilated convolutions over audio (van den Oord et al. 2016; sizes assumed)",
-       "batch=1,mode=training,optimizer=adam,gradients=free,granularity=fused,framework_ops=10,"
-       "stacks=2,depth=9,residual=128,dilation=128,skip=256,samples=100000,input=scalar",
+       TableOf(Model("1", "adam", "10",
+                     "stacks=2,depth=9,residual=128,dilation=128,skip=256,samples=100000,input=scalar")),
        BuildWaveNet},
       {"rnnlm", "language model of stacked LSTM layers, unrolled (Jozefowicz et al. 2016; sizes assumed)",
-       "batch=64,mode=training,optimizer=sgd,gradients=free,granularity=fused,framework_ops=4,"
-       "layers=2,hidden=2048,steps=35,vocabulary=10000,softmax=once",
+       TableOf(Model("64", "sgd", "4", "layers=2,hidden=2048,steps=35,vocabulary=10000,softmax=once"),
+               {Layers(1)}),
        BuildRnnlm},
       {"nmt",
        "translation: LSTM encoder and decoder with additive attention, unrolled (Bahdanau et al. 2015; sizes "
        "assumed)",
-       "batch=64,mode=training,optimizer=adam,gradients=free,granularity=fused,framework_ops=4,"
-       "layers=2,hidden=1024,steps=40,vocabulary=40000",
+       TableOf(Model("64", "adam", "4", "layers=2,hidden=1024,steps=40,vocabulary=40000"), {Layers(1)}),
        BuildNmt},
       {"gnmt",
        "translation: deep LSTM stacks, attention from the first decoder layer (Wu et al. 2016; sizes "
        "assumed)",
-       "batch=64,mode=training,optimizer=sgd,gradients=free,granularity=fused,framework_ops=4,"
-       "layers=2,hidden=1024,steps=40,vocabulary=32000",
+       TableOf(Model("64", "sgd", "4", "layers=2,hidden=1024,steps=40,vocabulary=32000"), {Layers(2)}),
        BuildGnmt},
       {"bert", "BERT-Base with a head for SQuAD (Devlin et al. 2018)",
-       "batch=24,mode=training,optimizer=adam,gradients=free,granularity=fused,framework_ops=4,"
-       "layers=12,hidden=768,heads=12,sequence=384,vocabulary=30522,head=squad,gelu=elementary",
+       TableOf(
+           Model("24", "adam", "4",
+                 "layers=12,hidden=768,heads=12,sequence=384,vocabulary=30522,head=squad,gelu=elementary"),
+           {Sized("heads", kHeads, 1, 1 << 10), Sized("sequence", "tokens of an example", 1, 512)}),
        BuildBert},
       {"transformer_xl", "language model with a memory of the last segment (Dai et al. 2019; sizes assumed)",
-       "batch=15,mode=training,optimizer=adam,gradients=free,granularity=fused,framework_ops=4,"
-       "layers=2,hidden=410,heads=10,feed_forward=2100,segment=150,memory=150,vocabulary=267735",
+       TableOf(
+           Model("15", "adam", "4",
+                 "layers=2,hidden=410,heads=10,feed_forward=2100,segment=150,memory=150,vocabulary=267735"),
+           {Sized("heads", kHeads, 1, 1 << 10), Sized("feed_forward", kFeedForward, 1, 1 << 18)}),
        BuildTransformerXl},
       {"llama", "decoder of language with a KV cache (Touvron et al. 2023), sizes of TinyLlama",
-       "batch=1,mode=training,optimizer=adam,gradients=free,granularity=fused,framework_ops=1,"
-       "layers=22,hidden=2048,heads=32,kv_heads=4,feed_forward=5632,sequence=2048,vocabulary=32000,"
-       "pass=whole",
+       TableOf(Model("1", "adam", "1",
+                     "layers=22,hidden=2048,heads=32,kv_heads=4,feed_forward=5632,sequence=2048,vocabulary="
+                     "32000,pass=whole"),
+               {Sized("hidden", kHidden, 1, 1 << 18)}),
        BuildLlama},
       {"moe", "the same decoder with a mixture of experts (Shazeer et al. 2017), small sizes of ours",
-       "batch=8,mode=training,optimizer=adam,gradients=free,granularity=fused,framework_ops=1,"
-       "layers=8,hidden=1024,heads=16,kv_heads=8,feed_forward=3584,sequence=1024,vocabulary=32000,"
-       "pass=whole,experts=8,top_k=2,capacity=1",
+       TableOf(Model("8", "adam", "1",
+                     "layers=8,hidden=1024,heads=16,kv_heads=8,feed_forward=3584,sequence=1024,vocabulary="
+                     "32000,pass=whole,experts=8,top_k=2,capacity=1"),
+               {Sized("hidden", kHidden, 1, 1 << 18)}),
        BuildMoe},
       {"ptb", "a family of 32 recurrent cells for Penn Treebank, drawn by ENAS' rules (Pham et al. 2018)",
-       "batch=20,mode=training,optimizer=sgd,gradients=free,granularity=fused,framework_ops=4,"
-       "index=0,nodes=12,hidden=720,steps=35,vocabulary=10000",
-       BuildPtb},
-      {"nmt_family", "a family of 32 of nmt, by length and batch (sizes recalled)",
-       "index=0,batch=64,mode=training,optimizer=adam,gradients=free,granularity=fused,framework_ops=4,"
-       "layers=2,hidden=512,steps=25,vocabulary=30000",
+       TableOf(Model("20", "sgd", "4", "index=0,nodes=12,hidden=720,steps=35,vocabulary=10000")), BuildPtb},
+      {"nmt_family", "a family of 32 of nmt, by length and batch (sizes recalled)", NmtFamily(),
        BuildNmtFamily},
       {"pipeline",
        "a step of a workload or a graph file over micro-batches, in the order of GPipe or of 1F1B (Huang et "
-       "al. "
-       "2019; Narayanan et al. 2021)",
-       "of=rnnlm(batch=64),micro_batches=4,schedule=gpipe", BuildPipeline},
+       "al. 2019; Narayanan et al. 2021)",
+       TableOf("of=rnnlm(batch=64),micro_batches=4,schedule=gpipe"), BuildPipeline},
   };
   return rows;
 }
 
 const std::vector<ClusterRow>& Clusters() {
   static const std::vector<ClusterRow> rows = {
-      {"k40",
-       "Haswell CPU and K40 GPUs of the Hierarchical paper (copies=blocking: a GPU that copies computes "
-       "nothing)",
-       kTree, K40Cluster},
-      {"k80", "p2.8xlarge of the Placeto paper: Broadwell CPU and K80 dies (also copies=blocking)", kTree,
-       K80Cluster},
-      {"p100", "Broadwell CPU and P100 GPUs of the SGDP (16GB) and Mars (12GB) papers (also copies=blocking)",
-       "gpus=2,interconnect=fair,host=device,order=program,memory=16GB", P100Cluster},
-      {"v100", "DGX-1 with V100 in a cube mesh of NVLinks", kHost, V100Cluster},
-      {"dgx2", "DGX-2: 16 V100 on NVSwitch", "gpus=16,interconnect=fair,host=device,order=ready",
+      {"k40", "Haswell CPU and K40 GPUs of the Hierarchical paper", TableOf(kTree), K40Cluster},
+      {"k80", "p2.8xlarge of the Placeto paper: Broadwell CPU and K80 dies", TableOf(kTree), K80Cluster},
+      {"p100", "Broadwell CPU and P100 GPUs of the SGDP (16GB) and Mars (12GB) papers",
+       TableOf("gpus=2,interconnect=fair,host=device,order=program,memory=16GB,copies=overlap",
+               {{"memory", "of a GPU", OneOf({"16GB", "12GB"}), ""}}),
+       P100Cluster},
+      {"v100", "DGX-1 with V100 in a cube mesh of NVLinks", TableOf(kHost), V100Cluster},
+      {"dgx2", "DGX-2: 16 V100 on NVSwitch",
+       TableOf("gpus=16,interconnect=fair,host=device,order=ready",
+               {Sized("gpus", "devices beside the CPUs", 1, 16)}),
        Dgx2Cluster},
-      {"a100", "DGX A100 on NVSwitch", kHost, A100Cluster},
-      {"h100", "DGX H100 on NVSwitch", kHost, H100Cluster},
-      {"h200", "DGX H200 on NVSwitch", kHost, H200Cluster},
+      {"a100", "DGX A100 on NVSwitch", TableOf(kHost), A100Cluster},
+      {"h100", "DGX H100 on NVSwitch", TableOf(kHost), H100Cluster},
+      {"h200", "DGX H200 on NVSwitch", TableOf(kHost), H200Cluster},
       {"workstation", "unequal GPUs: an RTX 4090, all others T4, on PCI Express",
-       "gpus=2,interconnect=fair,host=device,order=ready", WorkstationCluster},
-      {"pcie_tree", "two sockets with a PCI Express switch of P100 below each", kHost, PcieTreeCluster},
-      {"h100_hosts", "DGX H100s on InfiniBand; nics=host: one for all GPUs of a host",
-       "gpus=8,interconnect=fair,host=device,order=ready,hosts=2,nics=gpu", H100HostsCluster},
-      {"baechi", "cards of 8 GB as in the log of BaechiPyTorch, P100 in place of them (also copies=blocking)",
-       kTree, BaechiCluster},
+       TableOf("gpus=2,interconnect=fair,host=device,order=ready"), WorkstationCluster},
+      {"pcie_tree", "two sockets with a PCI Express switch of P100 below each", TableOf(kHost),
+       PcieTreeCluster},
+      {"h100_hosts", "DGX H100s on InfiniBand",
+       TableOf("gpus=8,interconnect=fair,host=device,order=ready,hosts=2,nics=gpu"), H100HostsCluster},
+      {"baechi", "cards of 8 GB as in the log of BaechiPyTorch, P100 in place of them", TableOf(kTree),
+       BaechiCluster},
       {"doppler", "equal devices and copies that share nothing, as in the published simulator of DOPPLER",
-       "gpus=4", DopplerCluster},
+       TableOf("gpus=4"), DopplerCluster},
       {"msr", "accelerators beside a CPU, as in the inputs of msr-fiddle/dnn-partitioning",
-       "gpus=6,mebibytes=600", MsrCluster},
+       TableOf("gpus=6,mebibytes=600", {Sized("gpus", "devices beside the CPUs", 1, 32)}), MsrCluster},
   };
   return rows;
 }
@@ -228,19 +230,26 @@ const std::vector<ImporterRow>& Importers() {
   return rows;
 }
 
+Settings WorkloadSettings(const std::string& workload) {
+  const WorkloadRow* row = FindRow(Workloads(), NameOf(workload));
+  if (row == nullptr) FailUnknown(workload, "workload", NamesOf(Workloads()));
+  return {Spec::Parse(workload), row->settings};
+}
+
 sim::OpGraph LoadGraph(const std::string& name_or_path, const sim::HardwareCatalogue* catalogue,
                        std::vector<std::string>* notes) {
   if (const WorkloadRow* row = FindRow(Workloads(), NameOf(name_or_path)))
-    return row->build(Spec::Parse(name_or_path));
-  if (!IsFile(name_or_path)) FailUnknown(name_or_path, "workload", Names(Workloads()));
+    return row->build(WorkloadSettings(name_or_path));
+  if (!IsFile(name_or_path)) FailUnknown(name_or_path, "workload", NamesOf(Workloads()));
   return ReadAnyGraph(name_or_path, catalogue, notes);
 }
 
 sim::Cluster LoadCluster(const std::string& name_or_path, const sim::HardwareCatalogue& catalogue) {
   if (const ClusterRow* row = FindRow(Clusters(), NameOf(name_or_path))) {
-    return formats::ParseCluster(row->yaml(Spec::Parse(name_or_path)), name_or_path, catalogue);
+    return formats::ParseCluster(row->yaml({Spec::Parse(name_or_path), row->settings}), name_or_path,
+                                 catalogue);
   }
-  if (!IsFile(name_or_path)) FailUnknown(name_or_path, "cluster", Names(Clusters()));
+  if (!IsFile(name_or_path)) FailUnknown(name_or_path, "cluster", NamesOf(Clusters()));
   return formats::ReadCluster(name_or_path, catalogue);
 }
 

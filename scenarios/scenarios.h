@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "sim/base/spec.h"
+#include "sim/base/settings.h"
 #include "sim/cluster.h"
 #include "sim/hardware.h"
 #include "sim/op_graph.h"
@@ -18,17 +18,20 @@ namespace stowplan::scenarios {
 
 struct WorkloadRow {
   const char* name;
-  const char* what;                         // one line, with the source of the architecture
-  const char* parameters;                   // with defaults: "batch=32,mode=training"
-  sim::OpGraph (*build)(const Spec& spec);  // Finish()ed; throws InputError for parameters that make no sense
+  const char* what;  // one line, with the source of the architecture
+  SettingTable settings;
+  sim::OpGraph (*build)(
+      const Settings& read);  // Finish()ed; throws InputError for settings that make no sense
 };
 const std::vector<WorkloadRow>& Workloads();
+// The settings in force of a workload with parameters. Throws InputError for unknown names and as Settings does.
+Settings WorkloadSettings(const std::string& workload);
 
 struct ClusterRow {
   const char* name;
   const char* what;
-  const char* parameters;                 // "gpus=2"
-  std::string (*yaml)(const Spec& spec);  // a stowplan.cluster file
+  SettingTable settings;
+  std::string (*yaml)(const Settings& read);  // a stowplan.cluster file
 };
 const std::vector<ClusterRow>& Clusters();
 

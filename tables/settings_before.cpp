@@ -19,7 +19,7 @@ namespace {
 bool OfItsUnits(const TableDefinition& table, const TableLine& line, const TableColumn& column,
                 const CellSummary& cell) {
   const auto made_by = [](const CellRecord& record, const std::string& grouper) {
-    return record.units == agents::GrouperName(grouper);
+    return record.units == agents::GrouperSettings(grouper).Canonical();
   };
   return std::ranges::all_of(cell.records, [&](const CellRecord& record) {
     if (record.units.empty() || made_by(record, line.GrouperOf(column))) return true;

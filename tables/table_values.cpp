@@ -1,8 +1,8 @@
 #include "tables/table_values.h"
 
-#include "problem/loaded_problem.h"
 #include "sim/base/nearest_name.h"
-#include "sim/base/spec.h"
+#include "sim/base/rows.h"
+#include "sim/base/settings.h"
 
 namespace stowplan::tables {
 
@@ -72,23 +72,20 @@ std::string WithOption(const std::string& spec, const std::string& option) {
 const agents::AgentRow& AgentIn(const Value& value) {
   const std::string name = At(value, [&] { return Spec::Parse(value.Name()).name; });
   if (const agents::AgentRow* row = agents::FindAgent(name)) return *row;
-  std::vector<std::string> known;
-  for (const agents::AgentRow& row : agents::Agents()) known.emplace_back(row.name);
+  const std::vector<std::string> known = NamesOf(agents::Agents());
   value.Fail(fmt::format("names no agent{}; there are {}", DidYouMean(name, known), JoinNames(known)));
 }
 
-// Groupers read their parameters where they group, so this one groups something small.
 std::string GrouperIn(const Value& value) {
-  static const problem::LoadedProblem kSmall({.graph = "chain(ops=2)", .cluster = "k40"});
   std::string grouper = value.Name();
-  At(value, [&] { agents::MakeUnits(grouper, kSmall.problem()); });
+  At(value, [&] { agents::GrouperSettings(grouper); });
   return grouper;
 }
 
 std::int64_t GroupsOf(const std::string& grouper) {
   Spec spec = Spec::Parse(grouper);
   std::erase_if(spec.named, [](const auto& parameter) { return parameter.first != "groups"; });
-  return ParameterReader(spec).Int("groups", 0, 1, 1'000'000'000);
+  return Settings(spec, {{{"groups", "of the grouper", Whole(0, 1e9), "0"}}}).Int("groups");
 }
 
 }  // namespace stowplan::tables

@@ -8,6 +8,7 @@
 #include "cost_models/cost_models.h"
 #include "cost_models/parameters/parameters.h"
 #include "scenarios/scenarios.h"
+#include "sim/base/rows.h"
 #include "sim/base/spec.h"
 
 namespace stowplan::tables {
@@ -57,9 +58,7 @@ std::string CannotRun(const TableLine& line) {
   if (IsOfDataFolder(line.workload))
     return fmt::format("{} is not there; docs/reproducing.md says where it comes from", line.workload);
   const std::string name = Spec::Parse(line.workload).name;
-  for (const scenarios::WorkloadRow& row : scenarios::Workloads()) {
-    if (row.name == name) return {};
-  }
+  if (FindRow(scenarios::Workloads(), name) != nullptr) return {};
   return fmt::format("workload {} is not built", name);
 }
 

@@ -26,13 +26,7 @@ using sim::DeviceIndex;
 // Baechi looks at no capacity here. One sample. Fails where equal bytes are not equal work.
 class Topo final : public Agent {
  public:
-  explicit Topo(const Spec& spec) {
-    ParameterReader parameters(spec);
-    parameters.Finish();
-    name_ = parameters.Canonical();
-  }
-
-  std::string name() const override { return name_; }
+  explicit Topo(const Settings& read) : Agent(read.Canonical()) {}
 
   void Search(const Task& task, Evaluator& evaluator, const SearchOptions& /*options*/) override {
     if (evaluator.remaining() == 0 || evaluator.stop_requested()) return;
@@ -62,9 +56,6 @@ class Topo final : public Agent {
     evaluator.CountProposal();
     evaluator.Evaluate(placement);
   }
-
- private:
-  std::string name_;
 };
 
 // m_etf and m_sct (earliest_first.h). Where the placement does not fit, another is made that leaves an eighth
@@ -77,18 +68,14 @@ class Topo final : public Agent {
 // time grows faster than their number: 60,000 ops take seconds in place of minutes.
 class EarliestFirstAgent final : public Agent {
  public:
-  EarliestFirstAgent(const Spec& spec, bool with_favourites) : with_favourites_(with_favourites) {
-    ParameterReader parameters(spec);
-    memory_ = parameters.Bool("memory", true);
+  EarliestFirstAgent(const Settings& read, bool with_favourites)
+      : Agent(read.Canonical()), with_favourites_(with_favourites) {
+    memory_ = read.Bool("memory");
     if (with_favourites) {
-      threshold_ = parameters.Double("threshold", 0.1, 0, 0.49);
-      window_ = parameters.Int("window", 5000, 0);
+      threshold_ = read.Double("threshold");
+      window_ = read.Int("window");
     }
-    parameters.Finish();
-    name_ = parameters.Canonical();
   }
-
-  std::string name() const override { return name_; }
 
   void Search(const Task& task, Evaluator& evaluator, const SearchOptions& /*options*/) override {
     if (evaluator.remaining() == 0 || evaluator.stop_requested()) return;
@@ -102,7 +89,6 @@ class EarliestFirstAgent final : public Agent {
   }
 
  private:
-  std::string name_;
   bool with_favourites_;
   bool memory_ = true;
   double threshold_ = 0;
@@ -111,14 +97,14 @@ class EarliestFirstAgent final : public Agent {
 
 }  // namespace
 
-std::unique_ptr<Agent> MakeTopo(const Spec& spec) {
-  return std::make_unique<Topo>(spec);
+std::unique_ptr<Agent> MakeTopo(const Settings& read) {
+  return std::make_unique<Topo>(read);
 }
-std::unique_ptr<Agent> MakeEtf(const Spec& spec) {
-  return std::make_unique<EarliestFirstAgent>(spec, false);
+std::unique_ptr<Agent> MakeEtf(const Settings& read) {
+  return std::make_unique<EarliestFirstAgent>(read, false);
 }
-std::unique_ptr<Agent> MakeSct(const Spec& spec) {
-  return std::make_unique<EarliestFirstAgent>(spec, true);
+std::unique_ptr<Agent> MakeSct(const Settings& read) {
+  return std::make_unique<EarliestFirstAgent>(read, true);
 }
 
 }  // namespace stowplan::agents

@@ -10,13 +10,7 @@ namespace {
 
 class CriticalPath final : public Agent {
  public:
-  explicit CriticalPath(const Spec& spec) {
-    ParameterReader parameters(spec);
-    parameters.Finish();
-    name_ = parameters.Canonical();
-  }
-
-  std::string name() const override { return name_; }
+  explicit CriticalPath(const Settings& read) : Agent(read.Canonical()) {}
 
   void Search(const Task& task, Evaluator& evaluator, const SearchOptions&) override {
     if (evaluator.remaining() == 0 || evaluator.stop_requested()) return;
@@ -26,15 +20,12 @@ class CriticalPath final : public Agent {
     evaluator.CountProposal();
     evaluator.Evaluate(placement);
   }
-
- private:
-  std::string name_;
 };
 
 }  // namespace
 
-std::unique_ptr<Agent> MakeCriticalPath(const Spec& spec) {
-  return std::make_unique<CriticalPath>(spec);
+std::unique_ptr<Agent> MakeCriticalPath(const Settings& read) {
+  return std::make_unique<CriticalPath>(read);
 }
 
 }  // namespace stowplan::agents

@@ -220,14 +220,7 @@ UnitPlacement ByRule(const Task& task, const std::string& rule) {
 
 class Expert final : public Agent {
  public:
-  explicit Expert(const Spec& spec) {
-    ParameterReader parameters(spec);
-    rule_ = parameters.Choice("rule", {"auto", "layers", "modulo", "branches", "halves", "one", "fill"});
-    parameters.Finish();
-    name_ = parameters.Canonical();
-  }
-
-  std::string name() const override { return name_; }
+  explicit Expert(const Settings& read) : Agent(read.Canonical()), rule_(read.Text("rule")) {}
 
   void Search(const Task& task, Evaluator& evaluator, const SearchOptions& /*options*/) override {
     if (evaluator.remaining() == 0 || evaluator.stop_requested()) return;
@@ -237,7 +230,6 @@ class Expert final : public Agent {
   }
 
  private:
-  std::string name_;
   std::string rule_;
 };
 
@@ -247,8 +239,8 @@ UnitPlacement ExpertByRule(const Task& task) {
   return ByRule(task, AutoRule(task));
 }
 
-std::unique_ptr<Agent> MakeExpert(const Spec& spec) {
-  return std::make_unique<Expert>(spec);
+std::unique_ptr<Agent> MakeExpert(const Settings& read) {
+  return std::make_unique<Expert>(read);
 }
 
 }  // namespace stowplan::agents

@@ -133,14 +133,7 @@ class HeftSchedule {
 
 class Heft final : public Agent {
  public:
-  explicit Heft(const Spec& spec) {
-    ParameterReader parameters(spec);
-    memory_ = parameters.Bool("memory", true);
-    parameters.Finish();
-    name_ = parameters.Canonical();
-  }
-
-  std::string name() const override { return name_; }
+  explicit Heft(const Settings& read) : Agent(read.Canonical()), memory_(read.Bool("memory")) {}
 
   void Search(const Task& task, Evaluator& evaluator, const SearchOptions& /*options*/) override {
     HeftSchedule schedule(task);
@@ -148,14 +141,13 @@ class Heft final : public Agent {
   }
 
  private:
-  std::string name_;
   bool memory_ = true;
 };
 
 }  // namespace
 
-std::unique_ptr<Agent> MakeHeft(const Spec& spec) {
-  return std::make_unique<Heft>(spec);
+std::unique_ptr<Agent> MakeHeft(const Settings& read) {
+  return std::make_unique<Heft>(read);
 }
 
 }  // namespace stowplan::agents

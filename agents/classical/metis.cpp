@@ -43,14 +43,7 @@ std::vector<idx_t> Partition(PartitionGraph& graph, bool with_memory, idx_t part
 
 class Metis final : public Agent {
  public:
-  explicit Metis(const Spec& spec) {
-    ParameterReader parameters(spec);
-    memory_ = parameters.Bool("memory", false);
-    parameters.Finish();
-    name_ = parameters.Canonical();
-  }
-
-  std::string name() const override { return name_; }
+  explicit Metis(const Settings& read) : Agent(read.Canonical()), memory_(read.Bool("memory")) {}
 
   void Search(const Task& task, Evaluator& evaluator, const SearchOptions& options) override {
     if (evaluator.remaining() == 0 || evaluator.stop_requested()) return;
@@ -72,14 +65,13 @@ class Metis final : public Agent {
   }
 
  private:
-  std::string name_;
   bool memory_ = false;
 };
 
 }  // namespace
 
-std::unique_ptr<Agent> MakeMetis(const Spec& spec) {
-  return std::make_unique<Metis>(spec);
+std::unique_ptr<Agent> MakeMetis(const Settings& read) {
+  return std::make_unique<Metis>(read);
 }
 
 }  // namespace stowplan::agents

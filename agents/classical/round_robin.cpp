@@ -7,13 +7,7 @@ namespace {
 
 class RoundRobin final : public Agent {
  public:
-  explicit RoundRobin(const Spec& spec) {
-    ParameterReader parameters(spec);
-    parameters.Finish();
-    name_ = parameters.Canonical();
-  }
-
-  std::string name() const override { return name_; }
+  explicit RoundRobin(const Settings& read) : Agent(read.Canonical()) {}
 
   void Search(const Task& task, Evaluator& evaluator, const SearchOptions& /*options*/) override {
     if (evaluator.remaining() == 0 || evaluator.stop_requested()) return;
@@ -24,15 +18,12 @@ class RoundRobin final : public Agent {
     evaluator.CountProposal();
     evaluator.Evaluate(placement);
   }
-
- private:
-  std::string name_;
 };
 
 }  // namespace
 
-std::unique_ptr<Agent> MakeRoundRobin(const Spec& spec) {
-  return std::make_unique<RoundRobin>(spec);
+std::unique_ptr<Agent> MakeRoundRobin(const Settings& read) {
+  return std::make_unique<RoundRobin>(read);
 }
 
 }  // namespace stowplan::agents

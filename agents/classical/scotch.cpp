@@ -79,15 +79,10 @@ std::vector<SCOTCH_Num> Map(PartitionGraph& graph, std::vector<SCOTCH_Num> share
 
 class Scotch final : public Agent {
  public:
-  Scotch(const Spec& spec, bool with_cpu_choice) {
-    ParameterReader parameters(spec);
-    with_cpu_ = with_cpu_choice && parameters.Bool("cpu", true);
-    by_speed_ = parameters.Choice("weights", {"speed", "equal"}) == "speed";
-    parameters.Finish();
-    name_ = parameters.Canonical();
+  Scotch(const Settings& read, bool with_cpu_choice) : Agent(read.Canonical()) {
+    with_cpu_ = with_cpu_choice && read.Bool("cpu");
+    by_speed_ = read.Is("weights", "speed");
   }
-
-  std::string name() const override { return name_; }
 
   void Search(const Task& task, Evaluator& evaluator, const SearchOptions& options) override {
     if (evaluator.remaining() == 0 || evaluator.stop_requested()) return;
@@ -124,18 +119,17 @@ class Scotch final : public Agent {
     return shares;
   }
 
-  std::string name_;
   bool with_cpu_ = false;
   bool by_speed_ = true;
 };
 
 }  // namespace
 
-std::unique_ptr<Agent> MakeScotch(const Spec& spec) {
-  return std::make_unique<Scotch>(spec, true);
+std::unique_ptr<Agent> MakeScotch(const Settings& read) {
+  return std::make_unique<Scotch>(read, true);
 }
-std::unique_ptr<Agent> MakeMinCut(const Spec& spec) {
-  return std::make_unique<Scotch>(spec, false);
+std::unique_ptr<Agent> MakeMinCut(const Settings& read) {
+  return std::make_unique<Scotch>(read, false);
 }
 
 }  // namespace stowplan::agents

@@ -8,13 +8,8 @@ namespace {
 
 class SingleDevice final : public Agent {
  public:
-  SingleDevice(const Spec& spec, sim::DeviceClass device_class) : device_class_(device_class) {
-    ParameterReader parameters(spec);
-    parameters.Finish();
-    name_ = parameters.Canonical();
-  }
-
-  std::string name() const override { return name_; }
+  SingleDevice(const Settings& read, sim::DeviceClass device_class)
+      : Agent(read.Canonical()), device_class_(device_class) {}
 
   void Search(const Task& task, Evaluator& evaluator, const SearchOptions& /*options*/) override {
     if (evaluator.remaining() == 0 || evaluator.stop_requested()) return;
@@ -22,7 +17,7 @@ class SingleDevice final : public Agent {
     if (devices.empty()) {
       std::vector<std::string> names;
       for (const sim::DeviceIndex d : task.devices) names.push_back(task.device(d).name);
-      throw InputError(name_ + " needs a device of class " + sim::ToString(device_class_) +
+      throw InputError(name() + " needs a device of class " + sim::ToString(device_class_) +
                        ", but there are only " + JoinNames(names) + " to place on");
     }
     evaluator.CountProposal();
@@ -30,17 +25,16 @@ class SingleDevice final : public Agent {
   }
 
  private:
-  std::string name_;
   sim::DeviceClass device_class_;
 };
 
 }  // namespace
 
-std::unique_ptr<Agent> MakeCpuOnly(const Spec& spec) {
-  return std::make_unique<SingleDevice>(spec, sim::DeviceClass::kCpu);
+std::unique_ptr<Agent> MakeCpuOnly(const Settings& read) {
+  return std::make_unique<SingleDevice>(read, sim::DeviceClass::kCpu);
 }
-std::unique_ptr<Agent> MakeSingleGpu(const Spec& spec) {
-  return std::make_unique<SingleDevice>(spec, sim::DeviceClass::kGpu);
+std::unique_ptr<Agent> MakeSingleGpu(const Settings& read) {
+  return std::make_unique<SingleDevice>(read, sim::DeviceClass::kGpu);
 }
 
 }  // namespace stowplan::agents

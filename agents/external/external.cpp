@@ -245,17 +245,12 @@ class Speaker {
 
 class External final : public Agent {
  public:
-  explicit External(const Spec& spec) {
-    ParameterReader parameters(spec);
-    command_ = parameters.String("command", "");
-    timeout_ = parameters.Double("timeout", 60, 1e-3, 1e6);
-    parameters.Finish();
+  explicit External(const Settings& read) : Agent(read.Canonical()) {
+    command_ = read.Text("command");
+    timeout_ = read.Double("timeout");
     if (command_.empty())
       throw InputError(R"(external: give the program, as in 'external(command=python3 my_agent.py)')");
-    name_ = parameters.Canonical();
   }
-
-  std::string name() const override { return name_; }
 
   // Its failures are told with its command; all ranks hear what the first one heard, and so end alike.
   void Search(const Task& task, Evaluator& evaluator, const SearchOptions& options) override {
@@ -303,13 +298,12 @@ class External final : public Agent {
 
   std::string command_;
   double timeout_ = 0;
-  std::string name_;
 };
 
 }  // namespace
 
-std::unique_ptr<Agent> MakeExternal(const Spec& spec) {
-  return std::make_unique<External>(spec);
+std::unique_ptr<Agent> MakeExternal(const Settings& read) {
+  return std::make_unique<External>(read);
 }
 
 }  // namespace stowplan::agents

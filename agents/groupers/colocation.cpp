@@ -4,8 +4,7 @@
 
 namespace stowplan::agents {
 
-std::vector<std::int32_t> GroupByColocation(ParameterReader& parameters, const sim::Problem& problem) {
-  parameters.Finish();
+std::vector<std::int32_t> GroupByColocation(const Settings& /*read*/, const sim::Problem& problem) {
   return problem.graph().colocation_set();
 }
 

@@ -8,10 +8,10 @@
 
 namespace stowplan::agents {
 
-std::vector<std::int32_t> GroupByColocation(ParameterReader& parameters, const sim::Problem& problem);
-std::vector<std::int32_t> GroupByModule(ParameterReader& parameters, const sim::Problem& problem);
-std::vector<std::int32_t> GroupByNeighbour(ParameterReader& parameters, const sim::Problem& problem);
-std::vector<std::int32_t> GroupByStage(ParameterReader& parameters, const sim::Problem& problem);
-std::vector<std::int32_t> GroupByTies(ParameterReader& parameters, const sim::Problem& problem);
+std::vector<std::int32_t> GroupByColocation(const Settings& read, const sim::Problem& problem);
+std::vector<std::int32_t> GroupByModule(const Settings& read, const sim::Problem& problem);
+std::vector<std::int32_t> GroupByNeighbour(const Settings& read, const sim::Problem& problem);
+std::vector<std::int32_t> GroupByStage(const Settings& read, const sim::Problem& problem);
+std::vector<std::int32_t> GroupByTies(const Settings& read, const sim::Problem& problem);
 
 }  // namespace stowplan::agents

@@ -8,9 +8,8 @@
 
 namespace stowplan::agents {
 
-std::vector<std::int32_t> GroupByModule(ParameterReader& parameters, const sim::Problem& problem) {
-  const std::int64_t most_ops = parameters.Int("ops", sim::kMostOpsOfModule, 1, INT32_MAX);
-  parameters.Finish();
+std::vector<std::int32_t> GroupByModule(const Settings& read, const sim::Problem& problem) {
+  const std::int64_t most_ops = read.Int("ops");
   const sim::OpGraph& graph = problem.graph();
   const sim::ModuleTree tree = sim::MakeModuleTree(graph);
   std::vector<std::int32_t> group_of_op(graph.ops.size(), -1);

@@ -321,9 +321,8 @@ void Merger::Unite(Node a, Node b, OrderList::Item place) {
 
 }  // namespace
 
-std::vector<std::int32_t> GroupByNeighbour(ParameterReader& parameters, const sim::Problem& problem) {
-  const auto groups = static_cast<Node>(parameters.Int("groups", 128, 1, INT32_MAX));
-  parameters.Finish();
+std::vector<std::int32_t> GroupByNeighbour(const Settings& read, const sim::Problem& problem) {
+  const auto groups = static_cast<Node>(read.Int("groups"));
   const std::vector<std::int32_t>& set_of_op = problem.graph().colocation_set();
   const std::vector<Node> group_of_set =
       Merger(problem, set_of_op, problem.graph().colocation_sets()).Run(groups);

@@ -6,16 +6,14 @@
 #include "agents/groupers/groupers.h"
 #include "sim/base/error.h"
 #include "sim/base/nearest_name.h"
+#include "sim/base/rows.h"
 
 namespace stowplan::agents {
 namespace {
 
 const GrouperRow& FindGrouper(const std::string& name) {
-  std::vector<std::string> known;
-  for (const GrouperRow& row : Groupers()) {
-    if (name == row.name) return row;
-    known.emplace_back(row.name);
-  }
+  if (const GrouperRow* row = FindRow(Groupers(), name)) return *row;
+  const std::vector<std::string> known = NamesOf(Groupers());
   throw InputError("grouper '" + name + "' is not known" + DidYouMean(name, known) + "; it must be one of " +
                    JoinNames(known));
 }
@@ -45,39 +43,35 @@ Units Number(const sim::OpGraph& graph, const std::vector<std::int32_t>& group_o
 
 const std::vector<GrouperRow>& Groupers() {
   static const std::vector<GrouperRow> rows = {
-      {"colocation", "one unit for each hard colocation set", "", GroupByColocation},
-      {"none", "the same as colocation: nothing is grouped that need not be", "", GroupByColocation},
+      {"colocation", "one unit for each hard colocation set", {}, GroupByColocation},
+      {"none", "the same as colocation: nothing is grouped that need not be", {}, GroupByColocation},
       {"module",
        "modules that the names spell (a/b.c/op), opened where they have more than `ops` ops or half of all",
-       "ops=256", GroupByModule},
-      {"neighbour", "merges the smallest group into its heaviest neighbour until `groups` are left",
-       "groups=128", GroupByNeighbour},
-      {"stage", "ops with one `group` name, or one `stage` attribute, are one unit", "", GroupByStage},
-      {"tied", "`groups` clusters of units that share most, readers of one tensor among them", "groups=128",
+       {{{"ops", "of a module at most", Whole(1, INT32_MAX), std::to_string(sim::kMostOpsOfModule)}}},
+       GroupByModule},
+      {"neighbour",
+       "merges the smallest group into its heaviest neighbour until `groups` are left",
+       {{{"groups", "that are left", Whole(1, INT32_MAX), "128"}}},
+       GroupByNeighbour},
+      {"stage", "ops with one `group` name, or one `stage` attribute, are one unit", {}, GroupByStage},
+      {"tied",
+       "`groups` clusters of units that share most, readers of one tensor among them",
+       {{{"groups", "clusters at most", Whole(1, 1e9), "128"}}},
        GroupByTies},
   };
   return rows;
 }
 
 Units MakeUnits(const std::string& text, const sim::Problem& problem) {
-  const Spec spec = Spec::Parse(text.empty() ? "colocation" : text);
-  ParameterReader parameters(spec);
-  const std::vector<std::int32_t> group_of_op = FindGrouper(spec.name).group(parameters, problem);
-  Units units = Number(problem.graph(), group_of_op);
-  units.grouper = parameters.Canonical();
+  const Settings settings = GrouperSettings(text);
+  Units units = Number(problem.graph(), FindGrouper(settings.name()).group(settings, problem));
+  units.grouper = settings.Canonical();
   return units;
 }
 
-std::string GrouperName(const std::string& text) {
+Settings GrouperSettings(const std::string& text) {
   const Spec spec = Spec::Parse(text.empty() ? "colocation" : text);
-  const GrouperRow& row = FindGrouper(spec.name);
-  if (*row.parameters == '\0') return row.name;
-  Spec full = Spec::Parse(std::string(row.name) + "(" + row.parameters + ")");
-  for (auto& [key, value] : full.named) {
-    const auto given = std::ranges::find(spec.named, key, &std::pair<std::string, std::string>::first);
-    if (given != spec.named.end()) value = given->second;
-  }
-  return full.ToString();
+  return {spec, FindGrouper(spec.name).settings};
 }
 
 }  // namespace stowplan::agents

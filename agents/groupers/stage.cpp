@@ -18,8 +18,7 @@ std::string PartOf(const sim::Op& op) {
 
 }  // namespace
 
-std::vector<std::int32_t> GroupByStage(ParameterReader& parameters, const sim::Problem& problem) {
-  parameters.Finish();
+std::vector<std::int32_t> GroupByStage(const Settings& /*read*/, const sim::Problem& problem) {
   const sim::OpGraph& graph = problem.graph();
   const std::vector<std::int32_t>& sets = graph.colocation_set();
 

@@ -4,9 +4,8 @@
 
 namespace stowplan::agents {
 
-std::vector<std::int32_t> GroupByTies(ParameterReader& parameters, const sim::Problem& problem) {
-  const auto groups = static_cast<std::size_t>(parameters.Int("groups", 128, 1, 1'000'000'000));
-  parameters.Finish();
+std::vector<std::int32_t> GroupByTies(const Settings& read, const sim::Problem& problem) {
+  const auto groups = static_cast<std::size_t>(read.Int("groups"));
   const Units units = MakeUnits("colocation", problem);
   const std::vector<std::int32_t> group_of_unit = GroupsOf(MakeUnitTree(problem.graph(), units), groups);
   std::vector<std::int32_t> group_of_op;

@@ -36,57 +36,29 @@
 #include "sim/base/error.h"
 
 namespace stowplan::agents::rl {
-namespace {
 
-DopplerOptions ReadDopplerOptions(ParameterReader& read, bool paper) {
-  DopplerOptions options;
-  options.width = read.Int("width", paper ? 128 : 64, 1, 8192);
-  options.hidden = read.Int("hidden", paper ? 64 : 32, 1, 8192);
-  options.rounds = static_cast<int>(read.Int("rounds", paper ? 6 : 3, 0, 100));
-  options.window = static_cast<int>(read.Int("window", 64, 1, 1'000'000));
-  options.deviations =
-      read.Choice("offers", paper ? std::vector<std::string>{"deviations", "lengths"}
-                                  : std::vector<std::string>{"lengths", "deviations"}) == "deviations";
-  options.neighbour = read.Bool("neighbour", !paper);
-  options.greedy = read.Choice("explore", paper ? std::vector<std::string>{"greedy", "policy"}
-                                                : std::vector<std::string>{"policy", "greedy"}) == "greedy";
-  options.epsilon = read.Double("epsilon", 0.2, 0, 1);
-  options.imitate = read.Bool("imitate", true);
-  options.iterations = static_cast<int>(read.Int("iterations", paper ? 2000 : 100, 1, 1'000'000));
-  options.walks = static_cast<int>(read.Int("walks", paper ? 1 : 8, 1, 10'000));
-  options.imitation_rate = read.Double("imitation_lr", 1e-3, 0, 10);
-  options.smoothing = read.Double("smoothing", paper ? 0 : 0.2, 0, 1);
-  return options;
-}
-
-OneShotOptions Published() {
-  OneShotOptions options;
-  options.batch = 1;
-  options.baseline = Baseline::kRunningMean;
-  options.standardise = options.mean = false;
-  options.learning_rate = {1e-4, 0, 1};
-  options.entropy = {0, 0, 1};
-  return options;
-}
-
-}  // namespace
-
-std::unique_ptr<Agent> MakeDoppler(const Spec& spec) {
-  ParameterReader read(spec);
-  const bool paper = read.Choice("preset", {"tuned", "paper"}) == "paper";
-  const DopplerOptions policy = ReadDopplerOptions(read, paper);
-  OneShotOptions defaults = paper ? Published() : Tuned(OneShotOptions::Algorithm::kPpo, 20, 1e-3);
-  defaults.entropy_most = paper ? 1 : 0.1;
-  if (!paper) defaults.entropy.first = 0.01;
-  const OneShotOptions learner = ReadOneShotOptions(read, defaults);
-  read.Finish();
-  if (policy.greedy && learner.algorithm == OneShotOptions::Algorithm::kPpo) {
+std::unique_ptr<Agent> MakeDoppler(const Settings& read) {
+  DopplerOptions policy;
+  policy.width = read.Int("width");
+  policy.hidden = read.Int("hidden");
+  policy.rounds = static_cast<int>(read.Int("rounds"));
+  policy.window = static_cast<int>(read.Int("window"));
+  policy.deviations = read.Is("offers", "deviations");
+  policy.neighbour = read.Bool("neighbour");
+  policy.greedy = read.Is("explore", "greedy");
+  policy.epsilon = read.Double("epsilon");
+  policy.imitate = read.Bool("imitate");
+  policy.iterations = static_cast<int>(read.Int("iterations"));
+  policy.walks = static_cast<int>(read.Int("walks"));
+  policy.imitation_rate = read.Double("imitation_lr");
+  policy.smoothing = read.Double("smoothing");
+  if (policy.greedy && read.Is("learner", "ppo")) {
     throw InputError(
-        spec.name +
+        read.name() +
         ": explore=greedy draws actions otherwise than by the policies' probabilities, which learner=ppo "
         "compares; expected explore=policy or learner=reinforce");
   }
-  return MakeOneShotAgent(read.Canonical(), learner, [policy](const auto& tasks, Rng& init) {
+  return MakeOneShotAgent(read.Canonical(), ReadOneShotOptions(read), [policy](const auto& tasks, Rng& init) {
     return std::make_unique<DopplerPolicy>(policy, tasks, init);
   });
 }

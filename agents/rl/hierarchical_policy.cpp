@@ -67,11 +67,13 @@ std::vector<std::int64_t> ClustersOf(const Task& task, const UnitGraph& graph, s
   return result;
 }
 
-HierarchicalOptions ReadHierarchicalOptions(ParameterReader& read, HierarchicalOptions options) {
-  options.groups = static_cast<int>(read.Int("groups", options.groups, 0, 4096));
-  options.placements = static_cast<int>(read.Int("placements", options.placements, 1, 4096));
-  options.clusters = read.Double("clusters", options.clusters, 0, 100);
-  options.sequence = ReadSequenceOptions(read, options.sequence);
+HierarchicalOptions ReadHierarchicalOptions(const Settings& read) {
+  HierarchicalOptions options;
+  options.groups = static_cast<int>(read.Int("groups"));
+  options.placements = static_cast<int>(read.Int("placements"));
+  options.clusters = read.Double("clusters");
+  options.sequence = ReadSequenceOptions(read);
+  options.sequence.placer.both_directions = true;
   return options;
 }
 

@@ -26,11 +26,8 @@ struct HierarchicalOptions {
   SequenceOptions sequence;
 };
 
-// `clusters` of preset `tuned`: some 0.99 of a fresh policy's probability.
-inline constexpr double kTunedClusters = 12;
-
-// Reads groups, placements, clusters and what ReadSequenceOptions does.
-HierarchicalOptions ReadHierarchicalOptions(ParameterReader& read, HierarchicalOptions defaults);
+// Reads what `hierarchical` and `grouper_placer` have in common.
+HierarchicalOptions ReadHierarchicalOptions(const Settings& read);
 
 // By unit its cluster, units that share most (agents/groupers/unit_tree.h), in [0, min(clusters, units)), numbered in the order in
 // which `graph` first comes to them. With no more units than clusters each unit is one. Ours, in no paper.

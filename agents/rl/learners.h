@@ -1,4 +1,4 @@
-// The factories of the table in plugin.cpp, one source each; encoder_placer is in sgdp.cpp.
+// The factories of the table in plugin.cpp, one source each; encoder_placer is made by that of sgdp.
 #pragma once
 
 #include <memory>
@@ -7,13 +7,12 @@
 
 namespace stowplan::agents::rl {
 
-std::unique_ptr<Agent> MakeRnn(const Spec& spec);
-std::unique_ptr<Agent> MakeHierarchical(const Spec& spec);
-std::unique_ptr<Agent> MakePlaceto(const Spec& spec);
-std::unique_ptr<Agent> MakeSgdp(const Spec& spec);
-std::unique_ptr<Agent> MakeGrouperPlacer(const Spec& spec);
-std::unique_ptr<Agent> MakeEncoderPlacer(const Spec& spec);
-std::unique_ptr<Agent> MakeMars(const Spec& spec);
-std::unique_ptr<Agent> MakeDoppler(const Spec& spec);
+std::unique_ptr<Agent> MakeRnn(const Settings& read);
+std::unique_ptr<Agent> MakeHierarchical(const Settings& read);
+std::unique_ptr<Agent> MakePlaceto(const Settings& read);
+std::unique_ptr<Agent> MakeSgdp(const Settings& read);
+std::unique_ptr<Agent> MakeGrouperPlacer(const Settings& read);
+std::unique_ptr<Agent> MakeMars(const Settings& read);
+std::unique_ptr<Agent> MakeDoppler(const Settings& read);
 
 }  // namespace stowplan::agents::rl

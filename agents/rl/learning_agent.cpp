@@ -15,9 +15,7 @@ struct Weights {
 
 class LearningAgent : public Agent, public Transferable {
  public:
-  LearningAgent(std::string name, LearnerFactory make) : name_(std::move(name)), make_(std::move(make)) {}
-
-  std::string name() const override { return name_; }
+  LearningAgent(std::string name, LearnerFactory make) : Agent(std::move(name)), make_(std::move(make)) {}
 
   void Search(const Task& task, Evaluator& evaluator, const SearchOptions& options) override {
     learned_ = Run({&task}, {&evaluator}, options);
@@ -32,7 +30,7 @@ class LearningAgent : public Agent, public Transferable {
   void Save(const std::string& path) const override {
     if (learned_.bytes.empty()) throw RunError(path + ": nothing was learned that could be saved");
     Checkpoint checkpoint;
-    checkpoint.agent = name_;
+    checkpoint.agent = name();
     checkpoint.sections["weights"] = learned_.bytes;
     WriteCheckpoint(path, checkpoint);
   }
@@ -42,7 +40,7 @@ class LearningAgent : public Agent, public Transferable {
  private:
   Weights Read(const std::string& path) const {
     const Checkpoint checkpoint = ReadCheckpoint(path);
-    const std::string agent = Spec::Parse(name_).name;
+    const std::string agent = Spec::Parse(name()).name;
     if (Spec::Parse(checkpoint.agent).name != agent) {
       throw InputError(path + ": holds a policy of '" + checkpoint.agent + "'; expected one of " + agent);
     }
@@ -58,7 +56,6 @@ class LearningAgent : public Agent, public Transferable {
     return {learner->WriteWeights(), "the policy that was learned"};
   }
 
-  const std::string name_;
   const LearnerFactory make_;
   Weights loaded_;   // what Search and Train start from
   Weights learned_;  // what the last of them ended with

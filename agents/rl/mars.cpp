@@ -14,8 +14,7 @@
 //     graphs an iteration sees all of them (ours). Weights that were loaded are not pre-trained again (ours);
 //   - segments of 128 units in topological order, by depth and index, width 512 (128) [recalled: low];
 //   - the decoder starts from what the encoder ends the first segment with (ours, as in the other sequence models);
-//   - `paper`: 10 placements an update, 4 epochs, range 0.2 for each unit's ratio, entropy 1e-3, Adam 3e-4, moving
-//     average 0.9, reward -sqrt(s), -10 for what fails [recalled: low].
+//   - the learner of `paper`, with a range for each unit's ratio [recalled: low].
 // `tuned` changes the learner (docs/protocol.md#tuned), lets the decoder read the unit it is placing (`aligned`), which the
 // design as recalled does not say, centres the logits (`centred`), pulls units to a neighbour's device (`stay`) and
 // tells them where a schedule would end them first (`offers`).
@@ -29,42 +28,20 @@
 #include "agents/rl/one_shot_learner.h"
 
 namespace stowplan::agents::rl {
-namespace {
 
-MarsOptions ReadMarsOptions(ParameterReader& read, bool paper, bool full) {
-  MarsOptions options;
-  options.encoder_width = read.Int("encoder_width", full ? 256 : 128, 1, 8192);
-  options.layers = static_cast<int>(read.Int("layers", 3, 1, 100));
-  options.graph = read.Bool("graph", true);
-  options.pretrain = read.Bool("pretrain", true);
-  options.pretraining.iterations = static_cast<int>(read.Int("iterations", full ? 1000 : 300, 1, 1'000'000));
-  options.pretraining.patience = static_cast<int>(read.Int("patience", 20, 1, 1'000'000));
-  options.freeze = read.Bool("freeze", false);
-  SequencePlacer::Sizes& placer = options.sequence.placer;
-  placer.width = full ? 512 : 128;
-  placer.both_directions = true;
-  if (!paper) SetTunedNetwork(options.sequence, full);
-  if (!options.graph) {  // both read edges
-    placer.stay = 0;
-    placer.offers = false;
-  }
-  placer.segment = read.Int("segment", 128, 1, 1 << 20);
-  options.sequence = ReadSequenceOptions(read, options.sequence);
-  return options;
-}
-
-}  // namespace
-
-std::unique_ptr<Agent> MakeMars(const Spec& spec) {
-  ParameterReader read(spec);
-  const bool paper = read.Choice("preset", {"tuned", "paper"}) == "paper";
-  const bool full = read.Choice("size", {"small", "full"}) == "full";
-  const MarsOptions policy = ReadMarsOptions(read, paper, full);
-  OneShotOptions learner = paper ? PublishedPpo() : Tuned(OneShotOptions::Algorithm::kPpo, 20, 2e-3);
-  if (paper) learner.batch = 10;
-  learner = ReadOneShotOptions(read, learner);
-  read.Finish();
-  return MakeOneShotAgent(read.Canonical(), learner, [policy](const auto& tasks, Rng& init) {
+std::unique_ptr<Agent> MakeMars(const Settings& read) {
+  MarsOptions policy;
+  policy.encoder_width = read.Int("encoder_width");
+  policy.layers = static_cast<int>(read.Int("layers"));
+  policy.graph = read.Bool("graph");
+  policy.pretrain = read.Bool("pretrain");
+  policy.pretraining.iterations = static_cast<int>(read.Int("iterations"));
+  policy.pretraining.patience = static_cast<int>(read.Int("patience"));
+  policy.freeze = read.Bool("freeze");
+  policy.sequence = ReadSequenceOptions(read);
+  policy.sequence.placer.both_directions = true;
+  policy.sequence.placer.segment = read.Int("segment");
+  return MakeOneShotAgent(read.Canonical(), ReadOneShotOptions(read), [policy](const auto& tasks, Rng& init) {
     return std::make_unique<MarsPolicy>(policy, tasks, init);
   });
 }

@@ -1,19 +1,16 @@
-// The settings that all one-shot learners share, as parameters of their names.
+// The settings that all one-shot learners share.
 #pragma once
 
 #include <cstdint>
 #include <limits>
 #include <optional>
-#include <string>
 
 #include "agents/rl/reinforce.h"
 #include "agents/rl/rewards.h"
-#include "sim/base/spec.h"
+#include "sim/base/settings.h"
 
 namespace stowplan::agents::rl {
 
-// The default values are what `tuned` has in common (docs/protocol.md#tuned), with REINFORCE; Tuned() adds
-// what was tuned.
 struct OneShotOptions {
   enum class Algorithm : std::uint8_t { kReinforce, kPpo };
   static constexpr double kLeastEntropyWeight = 1e-3;  // of a held entropy, so that it can grow again
@@ -46,21 +43,8 @@ struct OneShotOptions {
   bool ValidOnlyAt(double part_spent, std::int64_t update) const;
 };
 
-// The preset `tuned` of an agent: the learning rate falls to a tenth, the entropy linearly from 0.8 of a fresh policy's to 0.
-// Batch and rate were chosen on scenarios that are in no table (results/tuning).
-OneShotOptions Tuned(OneShotOptions::Algorithm algorithm, int batch, double learning_rate);
-
-// What ICML'17 and ICLR'18 have in common: root reward, moving average, summed log-probabilities, no entropy
-// bonus.
-OneShotOptions PublishedReinforce();
-
-// What Mars is recalled to have learned with (low confidence; docs/protocol.md#mars).
-OneShotOptions PublishedPpo();
-
-// Reads the parameters learner, batch, reward, baseline, standardise, loss, valid_part, valid_update, lr,
-// lr_end, entropy, entropy_end, target, target_end, clip, epochs, minibatches, range and greedy, and entropy_most where the
-// defaults have one. `draws_per_row`: the batch and its parts must be multiples of it. Throws InputError for values out of range.
-OneShotOptions ReadOneShotOptions(ParameterReader& read, OneShotOptions defaults,
-                                  std::int64_t draws_per_row = 1);
+// Reads what all of them have (agents/learner_settings.cpp). `draws_per_row`: the batch and its parts must be multiples of it.
+// Throws InputError for a batch that is none.
+OneShotOptions ReadOneShotOptions(const Settings& read, std::int64_t draws_per_row = 1);
 
 }  // namespace stowplan::agents::rl

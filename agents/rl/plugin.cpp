@@ -24,14 +24,14 @@ extern "C" const std::vector<stowplan::agents::AgentRow>* stowplan_rl_agents() {
   mallopt(M_TRIM_THRESHOLD, 1 << 30);
 #endif
   static const std::vector<AgentRow> rows = {
-      {"rnn", "", "", "", AgentKind::kLearner, rl::MakeRnn},
-      {"hierarchical", "", "", "", AgentKind::kLearner, rl::MakeHierarchical},
-      {"placeto", "", "", "", AgentKind::kLearner, rl::MakePlaceto},
-      {"sgdp", "", "", "", AgentKind::kLearner, rl::MakeSgdp},
-      {"grouper_placer", "", "", "", AgentKind::kLearner, rl::MakeGrouperPlacer},
-      {"encoder_placer", "", "", "", AgentKind::kLearner, rl::MakeEncoderPlacer},
-      {"mars", "", "", "", AgentKind::kLearner, rl::MakeMars},
-      {"doppler", "", "", "", AgentKind::kLearner, rl::MakeDoppler},
+      {"rnn", "", "", {}, AgentKind::kLearner, rl::MakeRnn},
+      {"hierarchical", "", "", {}, AgentKind::kLearner, rl::MakeHierarchical},
+      {"placeto", "", "", {}, AgentKind::kLearner, rl::MakePlaceto},
+      {"sgdp", "", "", {}, AgentKind::kLearner, rl::MakeSgdp},
+      {"grouper_placer", "", "", {}, AgentKind::kLearner, rl::MakeGrouperPlacer},
+      {"encoder_placer", "", "", {}, AgentKind::kLearner, rl::MakeSgdp},
+      {"mars", "", "", {}, AgentKind::kLearner, rl::MakeMars},
+      {"doppler", "", "", {}, AgentKind::kLearner, rl::MakeDoppler},
   };
   return &rows;
 }

@@ -10,9 +10,7 @@
 //
 // Assumptions, where nothing is known or only recalled:
 //   - all sizes: one-directional encoder, embedding 32, 16 numbers of shapes, width 512 (`size=full`) or 128;
-//   - K = 10 placements an update, -10 for what fails, only feasible draws from a quarter of the budget on
-//     (published: after some 5,000 updates), Adam at 1e-3 with clip 1, moving average 0.9 from the first
-//     batch;
+//   - the learner of `paper`; only feasible draws from a quarter of the budget on is after some 5,000 updates as published;
 //   - the order of the groups: topological, by depth and index (ours);
 //   - the context goes into the logits, not into the decoder (ours, after the authors' later program).
 // Preset `tuned` is ours in its learner (PPO, entropy held; docs/protocol.md#tuned) and in its network: the decoder reads the
@@ -47,42 +45,9 @@ namespace {
 constexpr std::int64_t kRnnTypeEmbedding = 32;
 
 struct RnnOptions {
-  std::string name;
-  bool planner = false;  // group vectors of the open planner
+  bool planner;  // group vectors of the open planner
   SequenceOptions sequence;
-  OneShotOptions learner;
 };
-
-RnnOptions Defaults(const std::string& preset, const std::string& size, bool planner) {
-  RnnOptions options;
-  options.planner = planner;
-  options.sequence.placer.width = size == "full" ? 512 : 128;
-  options.learner = Tuned(OneShotOptions::Algorithm::kPpo, 20, 2e-3);
-  if (preset == "tuned") SetTunedNetwork(options.sequence, size == "full");
-  if (preset == "paper") {
-    options.learner = PublishedReinforce();
-    options.learner.batch = 10;
-    options.learner.valid_part = 0.25;
-    options.learner.learning_rate = {1e-3, 1e-3, 1};
-  }
-  if (planner) SetPlannerNetwork(options.sequence);
-  if (preset == "code") SetPlannerDefaults(options.sequence, options.learner);
-  return options;
-}
-
-RnnOptions ReadRnnOptions(const Spec& spec) {
-  ParameterReader read(spec);
-  const std::string preset = read.Choice("preset", {"tuned", "paper", "code"});
-  const std::string size = read.Choice("size", {"small", "full"});
-  std::vector<std::string> networks = {"icml17", "planner"};
-  if (preset == "code") std::swap(networks[0], networks[1]);
-  RnnOptions options = Defaults(preset, size, read.Choice("network", networks) == "planner");
-  options.sequence = ReadSequenceOptions(read, options.sequence);
-  options.learner = ReadOneShotOptions(read, options.learner);
-  read.Finish();
-  options.name = read.Canonical();
-  return options;
-}
 
 class RnnPolicy : public Policy {
  public:
@@ -184,11 +149,13 @@ class RnnPolicy : public Policy {
 
 }  // namespace
 
-std::unique_ptr<Agent> MakeRnn(const Spec& spec) {
-  const RnnOptions options = ReadRnnOptions(spec);
-  return MakeOneShotAgent(options.name, options.learner, [options](const auto& tasks, Rng& init) {
-    return std::make_unique<RnnPolicy>(options, tasks, init);
-  });
+std::unique_ptr<Agent> MakeRnn(const Settings& read) {
+  RnnOptions options{read.Is("network", "planner"), ReadSequenceOptions(read)};
+  options.sequence.placer.both_directions = options.planner;
+  options.sequence.placer.biases = !options.planner;
+  return MakeOneShotAgent(
+      read.Canonical(), ReadOneShotOptions(read),
+      [options](const auto& tasks, Rng& init) { return std::make_unique<RnnPolicy>(options, tasks, init); });
 }
 
 }  // namespace stowplan::agents::rl

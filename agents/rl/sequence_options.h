@@ -1,9 +1,10 @@
-// The settings of policies with a sequence placer, as parameters of their names.
+// The settings of policies with a sequence placer (agents/learner_settings.cpp).
 #pragma once
 
-#include "agents/rl/one_shot_options.h"
+#include <cstdint>
+
 #include "agents/rl/sequence_placer.h"
-#include "sim/base/spec.h"
+#include "sim/base/settings.h"
 
 namespace stowplan::agents::rl {
 
@@ -15,19 +16,6 @@ struct SequenceOptions {
   double NoiseAt(std::int64_t update) const { return update < noise_updates ? noise : 0; }
 };
 
-// Reads width, attention, aligned, centred, stay, temperature, tanh, noise, noise_updates and offers.
-SequenceOptions ReadSequenceOptions(ParameterReader& read, SequenceOptions defaults);
-
-// Of preset `tuned` (docs/protocol.md#tuned): aligned, centred, stay, offers, attention by products; width 64 unless `full`.
-void SetTunedNetwork(SequenceOptions& sequence, bool full);
-
-// The network of TensorFlow's open planner (read in its program, hierarchical_controller.py): encoder of both
-// directions, one shared forget bias.
-void SetPlannerNetwork(SequenceOptions& sequence);
-
-// The program's other constants: tanh; one placement an update, moving average from the failing signal, Adam at
-// 0.1, 5 % less every 50 updates from the 400th on, noise until the 750th, only feasible draws from the
-// 1000th.
-void SetPlannerDefaults(SequenceOptions& sequence, OneShotOptions& learner);
+SequenceOptions ReadSequenceOptions(const Settings& read);
 
 }  // namespace stowplan::agents::rl

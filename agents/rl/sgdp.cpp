@@ -11,8 +11,7 @@
 //     smaller ones;
 //   - the features of a unit: node_features.h and the mean over its ops of a learned embedding of their type
 //     (32);
-//   - PPO's batch (16), epochs (4) and clip range (0.2), ratio and clip for each node with one advantage for
-//     all, the mean over nodes, the entropy's weight and its end, Adam at 3e-4 with clip 1, no value network;
+//   - the settings of `paper`, ratio and clip for each node with one advantage for all, no value network;
 //   - each graph has its own running mean as baseline; batches of graphs are learned by turns, one graph an
 //     update;
 //   - segments of units in topological order, by depth and index (ours);
@@ -182,52 +181,31 @@ class GraphPlacerPolicy : public Policy {
   Tensors types_;  // parts of a unit's ops
 };
 
-// What is the same in both agents; `superposition` is a parameter where it is on.
-std::unique_ptr<Agent> MakeGraphPlacer(const Spec& spec, bool superposition, const OneShotOptions& tuned,
-                                       const OneShotOptions& paper) {
-  ParameterReader read(spec);
-  const bool as_published = read.Choice("preset", {"tuned", "paper"}) == "paper";
-  const bool full = read.Choice("size", {"small", "full"}) == "full";
-  GraphPlacerOptions policy;
-  policy.agent = spec.name;
-  SegmentPlacer::Sizes& placer = policy.placer;
-  placer.heads = read.Int("heads", full ? 8 : 4, 1, 1024);
-  placer.width = read.Int("width", full ? 128 : 64, 1, 8192);
-  placer.layers = read.Int("layers", full ? 3 : 2, 0, 100);
-  placer.segment = read.Int("segment", full ? 256 : 128, 1, 1 << 20);
-  placer.passes = static_cast<int>(read.Int("passes", 1, 1, 100));
-  placer.superposition = superposition && read.Bool("superposition", true);
-  placer.centred = read.Bool("centred", !as_published);
-  policy.graph = read.Bool("graph", true);
-  policy.stay = read.Double("stay", as_published || !policy.graph ? 0 : kTunedStay, 0, 0.999);
-  policy.offers = read.Bool("offers", !as_published && policy.graph);
-  const OneShotOptions learner = ReadOneShotOptions(read, as_published ? paper : tuned);
-  read.Finish();
-  if (placer.width % placer.heads != 0) {
-    throw InputError(spec.name + ": width=" + std::to_string(placer.width) + " cannot be split among heads=" +
-                     std::to_string(placer.heads) + "; expected a multiple");
-  }
-  return MakeOneShotAgent(read.Canonical(), learner, [policy](const auto& tasks, Rng& init) {
-    return std::make_unique<GraphPlacerPolicy>(policy, tasks, init);
-  });
-}
-
 }  // namespace
 
-std::unique_ptr<Agent> MakeSgdp(const Spec& spec) {
-  OneShotOptions paper = PublishedPpo();
-  paper.batch = 16;
-  paper.baseline = Baseline::kRunningMean;
-  paper.entropy = {0.01, 0.001, 1};
-  const OneShotOptions tuned = Tuned(OneShotOptions::Algorithm::kPpo, 16, 1e-3);
-  return MakeGraphPlacer(spec, /*superposition=*/true, tuned, paper);
-}
-
-std::unique_ptr<Agent> MakeEncoderPlacer(const Spec& spec) {
-  OneShotOptions paper = PublishedPpo();
-  paper.batch = 10;
-  const OneShotOptions tuned = Tuned(OneShotOptions::Algorithm::kPpo, 16, 1e-3);
-  return MakeGraphPlacer(spec, /*superposition=*/false, tuned, paper);
+// Also encoder_placer's factory, which has no superposition.
+std::unique_ptr<Agent> MakeSgdp(const Settings& read) {
+  GraphPlacerOptions policy;
+  policy.agent = read.name();
+  SegmentPlacer::Sizes& placer = policy.placer;
+  placer.heads = read.Int("heads");
+  placer.width = read.Int("width");
+  placer.layers = read.Int("layers");
+  placer.segment = read.Int("segment");
+  placer.passes = static_cast<int>(read.Int("passes"));
+  placer.superposition = read.Has("superposition") && read.Bool("superposition");
+  placer.centred = read.Bool("centred");
+  policy.graph = read.Bool("graph");
+  policy.stay = read.Double("stay");
+  policy.offers = read.Bool("offers");
+  if (placer.width % placer.heads != 0) {
+    throw InputError(policy.agent + ": width=" + std::to_string(placer.width) +
+                     " cannot be split among heads=" + std::to_string(placer.heads) +
+                     "; expected a multiple");
+  }
+  return MakeOneShotAgent(read.Canonical(), ReadOneShotOptions(read), [policy](const auto& tasks, Rng& init) {
+    return std::make_unique<GraphPlacerPolicy>(policy, tasks, init);
+  });
 }
 
 }  // namespace stowplan::agents::rl

@@ -16,16 +16,11 @@ namespace {
 
 class Annealing final : public Agent {
  public:
-  explicit Annealing(const Spec& spec) {
-    ParameterReader parameters(spec);
-    start_ = parameters.Choice("start", {"random", "trivial"});
-    hot_ = parameters.Double("hot", 0.02, 1e-9, 1e9);
-    cold_ = parameters.Double("cold", 0.0001, 1e-9, 1e9);
-    parameters.Finish();
-    name_ = parameters.Canonical();
+  explicit Annealing(const Settings& read) : Agent(read.Canonical()) {
+    start_ = read.Text("start");
+    hot_ = read.Double("hot");
+    cold_ = read.Double("cold");
   }
-
-  std::string name() const override { return name_; }
 
   void Search(const Task& task, Evaluator& evaluator, const SearchOptions& options) override {
     const auto done = [&] { return evaluator.remaining() == 0 || evaluator.stop_requested(); };
@@ -71,7 +66,6 @@ class Annealing final : public Agent {
            static_cast<double>(std::max<sim::Bytes>(1, smallest));
   }
 
-  std::string name_;
   std::string start_;
   double hot_ = 0;
   double cold_ = 0;
@@ -79,8 +73,8 @@ class Annealing final : public Agent {
 
 }  // namespace
 
-std::unique_ptr<Agent> MakeAnnealing(const Spec& spec) {
-  return std::make_unique<Annealing>(spec);
+std::unique_ptr<Agent> MakeAnnealing(const Settings& read) {
+  return std::make_unique<Annealing>(read);
 }
 
 }  // namespace stowplan::agents

@@ -17,14 +17,7 @@ constexpr std::int64_t kBatch = 256;
 
 class BruteForce final : public Agent {
  public:
-  explicit BruteForce(const Spec& spec) {
-    ParameterReader parameters(spec);
-    limit_ = parameters.Int("limit", 1'000'000, 1, std::int64_t{1} << 40);
-    parameters.Finish();
-    name_ = parameters.Canonical();
-  }
-
-  std::string name() const override { return name_; }
+  explicit BruteForce(const Settings& read) : Agent(read.Canonical()), limit_(read.Int("limit")) {}
 
   void Search(const Task& task, Evaluator& evaluator, const SearchOptions& /*options*/) override {
     const std::int64_t assignments = CountAssignments(task, evaluator.remaining());
@@ -49,14 +42,14 @@ class BruteForce final : public Agent {
     const auto devices = static_cast<std::int64_t>(task.devices.size());
     for (UnitIndex unit = 0; unit < task.units.size(); ++unit) {
       if (count > limit_ / devices) {
-        throw InputError(name_ + ": " + size + " have more assignments than the limit of " +
+        throw InputError(name() + ": " + size + " have more assignments than the limit of " +
                          std::to_string(limit_) +
                          "; take a coarser grouper, fewer devices or a higher limit");
       }
       count *= devices;
     }
     if (count > budget) {
-      throw InputError(name_ + ": " + size + " have " + std::to_string(count) + " assignments, but only " +
+      throw InputError(name() + ": " + size + " have " + std::to_string(count) + " assignments, but only " +
                        std::to_string(budget) + " samples are left to spend; give at least as many");
     }
     return count;
@@ -69,14 +62,13 @@ class BruteForce final : public Agent {
     }
   }
 
-  std::string name_;
   std::int64_t limit_ = 0;
 };
 
 }  // namespace
 
-std::unique_ptr<Agent> MakeBruteForce(const Spec& spec) {
-  return std::make_unique<BruteForce>(spec);
+std::unique_ptr<Agent> MakeBruteForce(const Settings& read) {
+  return std::make_unique<BruteForce>(read);
 }
 
 }  // namespace stowplan::agents

@@ -68,18 +68,13 @@ class Distributions {
 
 class CrossEntropy final : public Agent {
  public:
-  explicit CrossEntropy(const Spec& spec) {
-    ParameterReader parameters(spec);
-    start_ = parameters.Choice("start", {"random", "trivial"});
-    batch_ = parameters.Int("batch", 20, 1, 1'000'000);
-    elite_ = parameters.Double("elite", 0.1, 0, 1);
-    rate_ = parameters.Double("rate", 0.3, 0, 1);
-    explore_ = parameters.Double("explore", 0.01, 0, 0.999);
-    parameters.Finish();
-    name_ = parameters.Canonical();
+  explicit CrossEntropy(const Settings& read) : Agent(read.Canonical()) {
+    start_ = read.Text("start");
+    batch_ = read.Int("batch");
+    elite_ = read.Double("elite");
+    rate_ = read.Double("rate");
+    explore_ = read.Double("explore");
   }
-
-  std::string name() const override { return name_; }
 
   void Search(const Task& task, Evaluator& evaluator, const SearchOptions& options) override {
     const auto done = [&] { return evaluator.remaining() == 0 || evaluator.stop_requested(); };
@@ -113,7 +108,6 @@ class CrossEntropy final : public Agent {
     best.resize(std::min(elites, best.size()));
   }
 
-  std::string name_;
   std::string start_;
   std::int64_t batch_ = 0;
   double elite_ = 0;
@@ -123,8 +117,8 @@ class CrossEntropy final : public Agent {
 
 }  // namespace
 
-std::unique_ptr<Agent> MakeCrossEntropy(const Spec& spec) {
-  return std::make_unique<CrossEntropy>(spec);
+std::unique_ptr<Agent> MakeCrossEntropy(const Settings& read) {
+  return std::make_unique<CrossEntropy>(read);
 }
 
 }  // namespace stowplan::agents

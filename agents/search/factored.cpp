@@ -128,22 +128,17 @@ class Softmaxes {
 
 class Factored final : public Agent {
  public:
-  explicit Factored(const Spec& spec) {
-    ParameterReader parameters(spec);
-    const std::string action = parameters.Choice("action", {"device", "copy", "walk"});
+  explicit Factored(const Settings& read) : Agent(read.Canonical()) {
+    const std::string action = read.Text("action");
     copy_ = action == "copy";
     walk_ = action == "walk";
-    if (walk_) moves_ = parameters.Double("moves", 2.5, 0.1, 1e6);
-    stay_ = parameters.Double("stay", 0.9, 0.01, 0.999);
-    top_weights_ = parameters.Choice("weights", {"mean", "top"}) == "top";
-    top_ = parameters.Double("top", 0.1, 0, 1);
-    batch_ = parameters.Int("batch", 20, 2, 1'000'000);
-    learning_rate_ = parameters.Double("lr", 0.03, 0, 10);
-    parameters.Finish();
-    name_ = parameters.Canonical();
+    if (walk_) moves_ = read.Double("moves");
+    stay_ = read.Double("stay");
+    top_weights_ = read.Is("weights", "top");
+    top_ = read.Double("top");
+    batch_ = read.Int("batch");
+    learning_rate_ = read.Double("lr");
   }
-
-  std::string name() const override { return name_; }
 
   void Search(const Task& task, Evaluator& evaluator, const SearchOptions& options) override {
     const std::size_t devices = task.devices.size();
@@ -241,7 +236,6 @@ class Factored final : public Agent {
 
   static constexpr double kReach = 3;
 
-  std::string name_;
   bool copy_ = false;
   bool walk_ = false;
   double moves_ = 1;
@@ -254,8 +248,8 @@ class Factored final : public Agent {
 
 }  // namespace
 
-std::unique_ptr<Agent> MakeFactored(const Spec& spec) {
-  return std::make_unique<Factored>(spec);
+std::unique_ptr<Agent> MakeFactored(const Settings& read) {
+  return std::make_unique<Factored>(read);
 }
 
 }  // namespace stowplan::agents

@@ -23,17 +23,12 @@ struct Individual {
 
 class Genetic final : public Agent {
  public:
-  explicit Genetic(const Spec& spec) {
-    ParameterReader parameters(spec);
-    start_ = parameters.Choice("start", {"random", "trivial"});
-    population_ = parameters.Int("population", 12, 2, 1'000'000);
-    elite_ = parameters.Double("elite", 0.2, 0, 1);
-    mutants_ = parameters.Double("mutants", 0.1, 0, 1);
-    parameters.Finish();
-    name_ = parameters.Canonical();
+  explicit Genetic(const Settings& read) : Agent(read.Canonical()) {
+    start_ = read.Text("start");
+    population_ = read.Int("population");
+    elite_ = read.Double("elite");
+    mutants_ = read.Double("mutants");
   }
-
-  std::string name() const override { return name_; }
 
   void Search(const Task& task, Evaluator& evaluator, const SearchOptions& options) override {
     Rng rng(options.seed, "genetic");
@@ -74,7 +69,6 @@ class Genetic final : public Agent {
     return moves.Neighbour(child, rng);
   }
 
-  std::string name_;
   std::string start_;
   std::int64_t population_ = 0;
   double elite_ = 0;
@@ -83,8 +77,8 @@ class Genetic final : public Agent {
 
 }  // namespace
 
-std::unique_ptr<Agent> MakeGenetic(const Spec& spec) {
-  return std::make_unique<Genetic>(spec);
+std::unique_ptr<Agent> MakeGenetic(const Settings& read) {
+  return std::make_unique<Genetic>(read);
 }
 
 }  // namespace stowplan::agents

@@ -128,16 +128,11 @@ class Climber {
 
 class LocalSearch final : public Agent {
  public:
-  explicit LocalSearch(const Spec& spec) {
-    ParameterReader parameters(spec);
-    start_ = parameters.Choice("start", {"random", "trivial"});
-    kick_ = parameters.Int("kick", 3, 1, 1'000'000);
-    patience_ = parameters.Int("patience", 500, 1, 1'000'000'000);
-    parameters.Finish();
-    name_ = parameters.Canonical();
+  explicit LocalSearch(const Settings& read) : Agent(read.Canonical()) {
+    start_ = read.Text("start");
+    kick_ = read.Int("kick");
+    patience_ = read.Int("patience");
   }
-
-  std::string name() const override { return name_; }
 
   void Search(const Task& task, Evaluator& evaluator, const SearchOptions& options) override {
     Climber climber(task, evaluator, options.seed);
@@ -148,7 +143,6 @@ class LocalSearch final : public Agent {
   }
 
  private:
-  std::string name_;
   std::string start_;
   std::int64_t kick_ = 0;
   std::int64_t patience_ = 0;
@@ -156,8 +150,8 @@ class LocalSearch final : public Agent {
 
 }  // namespace
 
-std::unique_ptr<Agent> MakeLocalSearch(const Spec& spec) {
-  return std::make_unique<LocalSearch>(spec);
+std::unique_ptr<Agent> MakeLocalSearch(const Settings& read) {
+  return std::make_unique<LocalSearch>(read);
 }
 
 }  // namespace stowplan::agents

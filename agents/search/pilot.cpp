@@ -37,7 +37,7 @@ constexpr double kCold = 0.01;   // and of all moves
 constexpr std::int64_t kLevelSteps = 50;  // at least: a level that would get fewer is not worth its turn
 constexpr std::int64_t kPlannedOps = 4'000'000'000;  // screened at most, about a minute of a core
 
-struct Settings {
+struct PilotSettings {
   std::int64_t screen = 0;
   std::int64_t plan = 0;
   std::int64_t chains = 0;
@@ -56,7 +56,7 @@ struct Candidate {
 
 class Flight {
  public:
-  Flight(const Settings& settings, const Task& task, Evaluator& evaluator, const SearchOptions& options)
+  Flight(const PilotSettings& settings, const Task& task, Evaluator& evaluator, const SearchOptions& options)
       : settings_(settings),
         task_(task),
         evaluator_(evaluator),
@@ -252,7 +252,7 @@ class Flight {
     best_objective_ = objective_;
   }
 
-  const Settings& settings_;
+  const PilotSettings& settings_;
   const Task& task_;
   Evaluator& evaluator_;
   Moves moves_;
@@ -267,20 +267,15 @@ class Flight {
 
 class Pilot final : public Agent {
  public:
-  explicit Pilot(const Spec& spec) {
-    ParameterReader parameters(spec);
-    settings_.screen = parameters.Int("screen", 32, 1, 1'000'000);
-    settings_.plan = parameters.Int("plan", kPilotPlan, 0, 1'000'000'000);
-    settings_.chains = parameters.Int("chains", 16, 1, 100'000);
-    settings_.hot = parameters.Double("hot", 0.02, 0, 1);
-    settings_.kick = parameters.Int("kick", 3, 1, 1'000'000);
-    settings_.patience = parameters.Int("patience", 200, 1, 1'000'000'000);
-    settings_.levels = parameters.Bool("levels", true);
-    parameters.Finish();
-    name_ = parameters.Canonical();
+  explicit Pilot(const Settings& read) : Agent(read.Canonical()) {
+    settings_.screen = read.Int("screen");
+    settings_.plan = read.Int("plan");
+    settings_.chains = read.Int("chains");
+    settings_.hot = read.Double("hot");
+    settings_.kick = read.Int("kick");
+    settings_.patience = read.Int("patience");
+    settings_.levels = read.Bool("levels");
   }
-
-  std::string name() const override { return name_; }
 
   void Search(const Task& task, Evaluator& evaluator, const SearchOptions& options) override {
     if (evaluator.remaining() == 0 || evaluator.stop_requested()) return;
@@ -288,14 +283,13 @@ class Pilot final : public Agent {
   }
 
  private:
-  std::string name_;
-  Settings settings_;
+  PilotSettings settings_;
 };
 
 }  // namespace
 
-std::unique_ptr<Agent> MakePilot(const Spec& spec) {
-  return std::make_unique<Pilot>(spec);
+std::unique_ptr<Agent> MakePilot(const Settings& read) {
+  return std::make_unique<Pilot>(read);
 }
 
 }  // namespace stowplan::agents

@@ -22,14 +22,7 @@ bool Suits(const AgentRow& row, const Task& task) {
 
 class Portfolio final : public Agent, public Composed {
  public:
-  explicit Portfolio(const Spec& spec) {
-    ParameterReader parameters(spec);
-    plan_ = parameters.Int("plan", kPilotPlan, 0, 1'000'000'000);
-    parameters.Finish();
-    name_ = parameters.Canonical();
-  }
-
-  std::string name() const override { return name_; }
+  explicit Portfolio(const Settings& read) : Agent(read.Canonical()), plan_(read.Int("plan")) {}
 
   void Search(const Task& task, Evaluator& evaluator, const SearchOptions& options) override {
     const auto ask = [&](const std::string& member) {
@@ -51,14 +44,13 @@ class Portfolio final : public Agent, public Composed {
 
  private:
   std::int64_t plan_ = 0;
-  std::string name_;
   std::vector<std::pair<std::int64_t, std::string>> last_;  // sample of each member
 };
 
 }  // namespace
 
-std::unique_ptr<Agent> MakePortfolio(const Spec& spec) {
-  return std::make_unique<Portfolio>(spec);
+std::unique_ptr<Agent> MakePortfolio(const Settings& read) {
+  return std::make_unique<Portfolio>(read);
 }
 
 }  // namespace stowplan::agents

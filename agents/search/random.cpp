@@ -16,15 +16,10 @@ constexpr std::int64_t kBatch = 64;
 
 class Random final : public Agent {
  public:
-  explicit Random(const Spec& spec) {
-    ParameterReader parameters(spec);
-    unit_ = parameters.Choice("unit", {"op", "group", "block"});
-    grouper_ = parameters.String("grouper", "neighbour(groups=128)");
-    parameters.Finish();
-    name_ = parameters.Canonical();
+  explicit Random(const Settings& read) : Agent(read.Canonical()) {
+    unit_ = read.Text("unit");
+    grouper_ = read.Text("grouper");
   }
-
-  std::string name() const override { return name_; }
 
   void Search(const Task& task, Evaluator& evaluator, const SearchOptions& options) override {
     Rng rng(options.seed, unit_ == "op" ? "start" : "random " + unit_);
@@ -54,15 +49,14 @@ class Random final : public Agent {
     return placement;
   }
 
-  std::string name_;
   std::string unit_;
   std::string grouper_;
 };
 
 }  // namespace
 
-std::unique_ptr<Agent> MakeRandom(const Spec& spec) {
-  return std::make_unique<Random>(spec);
+std::unique_ptr<Agent> MakeRandom(const Settings& read) {
+  return std::make_unique<Random>(read);
 }
 
 }  // namespace stowplan::agents

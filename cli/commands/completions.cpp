@@ -104,6 +104,7 @@ class Place {
       *this = Place(*verb);
     } else {
       ++positionals_;
+      last_ = word;
     }
   }
 
@@ -117,6 +118,8 @@ class Place {
         app_->get_options([](const CLI::Option* candidate) { return candidate->get_positional(); });
     if (!places.empty() && words.empty()) {
       const CLI::Option& here = *places[std::min(positionals_, places.size() - 1)];
+      const bool of_kind = app_->get_name() == "list" && positionals_ == 1;
+      if (of_kind && std::ranges::count(ListedKinds(), last_) > 0) return NamesOfKind(last_);
       if (positionals_ < places.size() || TakesSeveral(here)) words = ValuesOf(here);
     }
     return words;
@@ -147,6 +150,7 @@ class Place {
   bool has_value_ = false;
   std::vector<const CLI::Option*> given_;
   std::size_t positionals_ = 0;
+  std::string last_;  // of them
 };
 
 }  // namespace

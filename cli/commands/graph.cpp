@@ -16,6 +16,7 @@
 #include "scenarios/scenarios.h"
 #include "sim/base/error.h"
 #include "sim/base/nearest_name.h"
+#include "sim/base/rows.h"
 #include "sim/base/spec.h"
 #include "sim/formats/formats.h"
 
@@ -140,9 +141,7 @@ class InfoCommand : public Command {
 };
 
 std::vector<std::string> ImporterNames() {
-  std::vector<std::string> names;
-  for (const scenarios::ImporterRow& row : scenarios::Importers()) names.emplace_back(row.name);
-  return names;
+  return NamesOf(scenarios::Importers());
 }
 
 class ImportCommand : public Command {

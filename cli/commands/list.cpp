@@ -1,4 +1,4 @@
-// stowplan list KIND: the instances of every folder's table, as text or JSON.
+// stowplan list KIND [NAME]: the instances of every folder's table, or one with its settings, as text or JSON.
 #include <algorithm>
 #include <cstdio>
 #include <sstream>
@@ -17,6 +17,7 @@
 #include "scenarios/scenarios.h"
 #include "sim/base/error.h"
 #include "sim/base/nearest_name.h"
+#include "sim/base/rows.h"
 #include "sim/base/spec.h"
 #include "sim/formats/document/units_text.h"
 #include "sim/formats/formats.h"
@@ -26,32 +27,13 @@
 namespace stowplan::cli {
 namespace {
 
-template <typename Row>
-Listing Named(const std::vector<Row>& table) {
-  Listing listing{{"name", "what", "parameters"}, {}};
-  for (const Row& row : table) listing.rows.push_back({row.name, row.what, row.parameters});
-  return listing;
-}
-
-const char* ToString(agents::AgentKind kind) {
-  switch (kind) {
-    case agents::AgentKind::kBaseline:
-      return "baseline";
-    case agents::AgentKind::kConstructive:
-      return "constructive";
-    case agents::AgentKind::kSearch:
-      return "search";
-    case agents::AgentKind::kLearner:
-      return "learner";
-  }
-  return "";
-}
+// In the order of the enum.
+constexpr const char* kAgentKinds[] = {"baseline", "constructive", "search", "learner"};
 
 Listing ListAgents() {
-  Listing listing{{"name", "kind", "what", "source", "parameters"}, {}};
-  for (const agents::AgentRow& row : agents::Agents()) {
-    listing.rows.push_back({row.name, ToString(row.kind), row.what, row.source, row.parameters});
-  }
+  Listing listing{{"name", "kind", "what", "source"}, {}};
+  for (const agents::AgentRow& row : agents::Agents())
+    listing.rows.push_back({row.name, kAgentKinds[static_cast<std::size_t>(row.kind)], row.what, row.source});
   return listing;
 }
 
@@ -113,36 +95,48 @@ Listing ListLinks() {
 constexpr const char* kWorkloads = "workloads";
 
 template <typename Row>
-std::vector<std::string> NamesIn(const std::vector<Row>& table) {
-  std::vector<std::string> names;
-  for (const Row& row : table) names.emplace_back(row.name);
-  return names;
+const SettingTable* SettingsIn(const std::vector<Row>& table, const std::string& name) {
+  const Row* row = FindRow(table, name);
+  return row == nullptr ? nullptr : &row->settings;
 }
 
 struct KindRow {
   const char* name;
-  Listing (*list)();
+  Listing (*list)(
+      const std::string& name);  // of that one alone, or of all where that is easier or it is empty
   std::vector<std::string> (*names)();
+  const SettingTable* (*settings)(const std::string& name) = nullptr;  // nullptr: a kind without
 };
+
+template <auto Table>
+KindRow Plain(const char* name) {
+  return {name, [](const std::string&) { return WithWhat(Table()); }, [] { return NamesOf(Table()); }};
+}
+
+template <auto Table>
+KindRow Told(KindRow row) {
+  row.settings = [](const std::string& name) { return SettingsIn(Table(), name); };
+  return row;
+}
 
 const std::vector<KindRow>& Kinds() {
   static const std::vector<KindRow> rows = {
-      {kWorkloads, [] { return ListWorkloads(false); }, [] { return NamesIn(scenarios::Workloads()); }},
-      {"clusters", [] { return Named(scenarios::Clusters()); },
-       [] { return NamesIn(scenarios::Clusters()); }},
-      {"agents", ListAgents, [] { return NamesIn(agents::Agents()); }},
-      {"groupers", [] { return Named(agents::Groupers()); }, [] { return NamesIn(agents::Groupers()); }},
-      {"cost-models", [] { return Named(cost_models::CostModels()); },
-       [] { return NamesIn(cost_models::CostModels()); }},
-      {"devices", ListDevices, [] { return cost_models::BuiltinCatalogue().DeviceNames(); }},
-      {"links", ListLinks, [] { return cost_models::BuiltinCatalogue().LinkNames(); }},
-      {"interconnects", [] { return WithWhat(sim::Interconnects()); },
-       [] { return NamesIn(sim::Interconnects()); }},
-      {"importers", [] { return WithWhat(scenarios::Importers()); },
-       [] { return NamesIn(scenarios::Importers()); }},
-      {"exporters", [] { return WithWhat(scenarios::Exporters()); },
-       [] { return NamesIn(scenarios::Exporters()); }},
-      {"tables", [] { return WithWhat(tables::TableNames()); }, [] { return NamesIn(tables::TableNames()); }},
+      Told<scenarios::Workloads>({kWorkloads,
+                                  [](const std::string& name) { return ListWorkloads(false, name); },
+                                  [] { return NamesOf(scenarios::Workloads()); }}),
+      Told<scenarios::Clusters>(Plain<scenarios::Clusters>("clusters")),
+      Told<agents::Agents>({"agents", [](const std::string&) { return ListAgents(); },
+                            [] { return NamesOf(agents::Agents()); }}),
+      Told<agents::Groupers>(Plain<agents::Groupers>("groupers")),
+      Told<cost_models::CostModels>(Plain<cost_models::CostModels>("cost-models")),
+      {"devices", [](const std::string&) { return ListDevices(); },
+       [] { return cost_models::BuiltinCatalogue().DeviceNames(); }},
+      {"links", [](const std::string&) { return ListLinks(); },
+       [] { return cost_models::BuiltinCatalogue().LinkNames(); }},
+      Plain<sim::Interconnects>("interconnects"),
+      Plain<scenarios::Importers>("importers"),
+      Plain<scenarios::Exporters>("exporters"),
+      Plain<tables::TableNames>("tables"),
   };
   return rows;
 }
@@ -153,32 +147,50 @@ class ListCommand : public Command {
     app.add_option("kind", kind_, "what to list: " + JoinNames(ListedKinds()))
         ->required()
         ->option_text("KIND");
+    app.add_option("name", name_, "of these one alone, with its settings")->option_text("NAME");
     app.add_flag("--unfused", unfused_,
                  "workloads: count the ops of the unfused graphs too, which takes a second");
     problem::JsonFile(app.add_option("--json", json_, "write JSON to this file; - is standard output"))
         ->option_text("FILE");
-    AddExamples(app, {"stowplan list agents", "stowplan list workloads --json -"});
+    AddExamples(app,
+                {"stowplan list agents", "stowplan list agents placeto", "stowplan list workloads --json -"});
   }
 
   void Run() override {
-    if (unfused_) {
-      if (kind_ != kWorkloads) throw InputError("stowplan list: --unfused goes with workloads alone");
-      return Print(ListWorkloads(true));
+    if (unfused_ && kind_ != kWorkloads)
+      throw InputError("stowplan list: --unfused goes with workloads alone");
+    const KindRow* row = FindRow(Kinds(), kind_);
+    if (row == nullptr) {
+      throw InputError(fmt::format("stowplan list: there is no kind \"{}\"{}; there are {}.", kind_,
+                                   DidYouMean(kind_, ListedKinds()), JoinNames(ListedKinds())));
     }
-    for (const KindRow& row : Kinds()) {
-      if (kind_ == row.name) return Print(row.list());
+    Listing listing = unfused_ ? ListWorkloads(true, name_) : row->list(name_);
+    if (!name_.empty()) {
+      const std::vector<std::string> names = row->names();
+      if (std::ranges::find(names, name_) == names.end()) {
+        throw InputError(fmt::format("stowplan list {}: there is no \"{}\"{}; there are {}.", kind_, name_,
+                                     DidYouMean(name_, names), JoinNames(names)));
+      }
+      std::erase_if(listing.rows, [&](const std::vector<ListingCell>& cells) {
+        return cells[0].text != name_ && !cells[0].text.starts_with(name_ + "(");
+      });
     }
-    throw InputError(fmt::format("stowplan list: there is no kind \"{}\"{}; there are {}.", kind_,
-                                 DidYouMean(kind_, ListedKinds()), JoinNames(ListedKinds())));
+    if (!json_.empty()) return formats::WriteFile(json_, RowsJson(listing, *row).dump(1) + "\n");
+    const SettingTable* settings = row->settings == nullptr ? nullptr : row->settings(name_);
+    if (name_.empty() && row->settings != nullptr)
+      listing.legend += fmt::format("{}With the settings of one: stowplan list {} NAME.",
+                                    listing.legend.empty() ? "" : "\n", kind_);
+    Print(listing);
+    if (settings != nullptr && !settings->rows.empty()) {
+      fmt::print("\n");
+      Print(ListSettings(*settings));
+    }
   }
 
  private:
   void Print(const Listing& listing) const {
-    if (!json_.empty()) return formats::WriteFile(json_, RowsJson(listing).dump(1) + "\n");
-    const bool parameters = std::ranges::any_of(
-        listing.columns, [](const ListingColumn& column) { return column.key == "parameters"; });
     const std::string whole = TableText(listing, true);
-    if (parameters || WidestLine(whole) > output::kLineWidth) {
+    if (WidestLine(whole) > output::kLineWidth) {
       PrintFolded(listing);
     } else {
       fmt::print("{}", whole);
@@ -186,7 +198,7 @@ class ListCommand : public Command {
     if (!listing.legend.empty()) fmt::print("\n{}", output::Wrapped(listing.legend, 0, output::kLineWidth));
   }
 
-  static nlohmann::ordered_json RowsJson(const Listing& listing) {
+  static nlohmann::ordered_json RowsJson(const Listing& listing, const KindRow& kind) {
     nlohmann::ordered_json rows = nlohmann::ordered_json::array();
     for (const auto& row : listing.rows) {
       nlohmann::ordered_json object;
@@ -199,13 +211,18 @@ class ListCommand : public Command {
           if (row[c].mark == mark) object[mark].push_back(listing.columns[c].key);
         }
       }
+      const SettingTable* settings = kind.settings == nullptr ? nullptr : kind.settings(row[0].text);
+      if (settings != nullptr) object["settings"] = SettingsJson(*settings);
       rows.push_back(std::move(object));
     }
     return rows;
   }
 
+  // What says more than a list needs.
+  bool IsLeftOut(const ListingColumn& column) const { return name_.empty() && column.key == "source"; }
+
   static bool IsSentence(const ListingColumn& column) {
-    return column.key == "what" || column.key == "source" || column.key == "parameters";
+    return column.key == "what" || column.key == "source" || column.key == "otherwise";
   }
 
   static std::size_t WidestLine(const std::string& text) {
@@ -215,9 +232,10 @@ class ListCommand : public Command {
     return widest;
   }
 
-  static std::string TableText(const Listing& listing, bool sentences) {
+  std::string TableText(const Listing& listing, bool sentences) const {
     const auto shown = [&](std::size_t c) {
-      return listing.columns[c].below.empty() && (sentences || !IsSentence(listing.columns[c]));
+      return listing.columns[c].below.empty() && !IsLeftOut(listing.columns[c]) &&
+             (sentences || !IsSentence(listing.columns[c]));
     };
     output::TextTable table;
     for (std::size_t c = 0; c < listing.columns.size(); ++c) {
@@ -252,7 +270,7 @@ class ListCommand : public Command {
   }
 
   // Sentences would make lines that no screen holds: each has its own below its row.
-  static void PrintFolded(const Listing& listing) {
+  void PrintFolded(const Listing& listing) const {
     std::istringstream lines(TableText(listing, false));
     std::string line;
     std::getline(lines, line);
@@ -263,7 +281,7 @@ class ListCommand : public Command {
       if (const std::string below = BelowText(listing, row); !below.empty())
         fmt::print("{}", output::Wrapped(below, 4, output::kLineWidth));
       for (std::size_t c = 0; c < row.size(); ++c) {
-        if (!IsSentence(listing.columns[c]) || row[c].text.empty()) continue;
+        if (!IsSentence(listing.columns[c]) || IsLeftOut(listing.columns[c]) || row[c].text.empty()) continue;
         const std::string& key = listing.columns[c].key;
         fmt::print("{}",
                    output::Wrapped((key == "what" ? "" : key + ": ") + row[c].text, 4, output::kLineWidth));
@@ -272,6 +290,7 @@ class ListCommand : public Command {
   }
 
   std::string kind_;
+  std::string name_;
   std::string json_;
   bool unfused_ = false;
 };
@@ -279,13 +298,12 @@ class ListCommand : public Command {
 }  // namespace
 
 std::vector<std::string> ListedKinds() {
-  return NamesIn(Kinds());
+  return NamesOf(Kinds());
 }
 
 std::vector<std::string> NamesOfKind(const std::string& kind) {
-  const auto row =
-      std::ranges::find(Kinds(), kind, [](const KindRow& each) { return std::string(each.name); });
-  STOWPLAN_CHECK(row != Kinds().end());
+  const KindRow* row = FindRow(Kinds(), kind);
+  STOWPLAN_CHECK(row != nullptr);
   return row->names();
 }
 

@@ -35,13 +35,13 @@ ListingCell In(double unit, int digits, Number count) {
 }
 
 bool HasGranularity(const scenarios::WorkloadRow& row) {
-  return std::string(row.parameters).find("granularity=") != std::string::npos;
+  return row.settings.Find("granularity") != nullptr;
 }
 
 ListingCell UnfusedOps(const scenarios::WorkloadRow& row, Spec spec) {
   if (!HasGranularity(row)) return ListingCell::Nothing();
   spec.named.emplace_back("granularity", "unfused");
-  return Count(row.build(spec).size());
+  return Count(row.build({spec, row.settings}).size());
 }
 
 // "24713?", ">50000", "4.2*", "3.3M": the number, and what its sign says of it.
@@ -94,7 +94,7 @@ ListingCell PublishedBillions(const std::string& text) {
 std::vector<ListingCell> SizesOf(const scenarios::WorkloadRow& row, const std::string& name,
                                  const output::CsvLine& published, bool unfused) {
   const Spec spec = Spec::Parse(name);
-  const sim::OpGraph graph = row.build(spec);
+  const sim::OpGraph graph = row.build({spec, row.settings});
   const sim::OpGraph::Totals totals = graph.totals();
   const auto figure = [&](Published column) {
     return published.empty() ? ListingCell::kNothing : published[column];
@@ -112,7 +112,7 @@ std::vector<ListingCell> SizesOf(const scenarios::WorkloadRow& row, const std::s
 
 }  // namespace
 
-Listing ListWorkloads(bool unfused) {
+Listing ListWorkloads(bool unfused, const std::string& name) {
   Listing listing{{"name", {"ops", "ops"}, {"edges", "edges"}}, {}};
   if (unfused) listing.columns.push_back({"unfused_ops", "unfused"});
   listing.columns.insert(listing.columns.end(),
@@ -124,8 +124,7 @@ Listing ListWorkloads(bool unfused) {
                           ListingColumn::Below(kKnown, "published_forward_multiply_adds", "GMAC"),
                           {"activation_bytes", "out GB"},
                           ListingColumn::Below(kKnown, "published_activation_bytes", "GB out"),
-                          "what",
-                          "parameters"});
+                          "what"});
   listing.marks = {kRecalled, kByHand, kMoreThan};
   listing.legend =
       "GFLOP: of one step. GMAC: multiply-adds of its forward part. Out: outputs of all forward ops, added; "
@@ -136,6 +135,7 @@ Listing ListWorkloads(bool unfused) {
   STOWPLAN_CHECK_EQ(lines.at(0).size(), std::size_t{kColumns});
   lines.erase(lines.begin());
   for (const scenarios::WorkloadRow& row : scenarios::Workloads()) {
+    if (!name.empty() && row.name != name) continue;
     // The graph of the defaults first, with what is published of it, then the others of the file.
     output::CsvLine own;
     for (const output::CsvLine& line : lines) {
@@ -143,12 +143,12 @@ Listing ListWorkloads(bool unfused) {
     }
     std::vector<ListingCell> cells = SizesOf(row, row.name, own, unfused);
     const std::string published = own.empty() ? "" : "; sources: " + own[kSource];
-    cells.insert(cells.end(), {row.what + published, row.parameters});
+    cells.emplace_back(row.what + published);
     listing.rows.push_back(std::move(cells));
     for (const output::CsvLine& line : lines) {
       if (line[kWorkload] == row.name || Spec::Parse(line[kWorkload]).name != row.name) continue;
       cells = SizesOf(row, line[kWorkload], line, unfused);
-      cells.insert(cells.end(), {"sources: " + line[kSource], ""});
+      cells.emplace_back("sources: " + line[kSource]);
       listing.rows.push_back(std::move(cells));
     }
   }

@@ -8,7 +8,10 @@
 #include <variant>
 #include <vector>
 
+#include <nlohmann/json_fwd.hpp>
+
 #include "output/console.h"
+#include "sim/base/settings.h"
 
 namespace stowplan::cli {
 
@@ -61,7 +64,11 @@ std::vector<std::string> ListedKinds();
 std::vector<std::string> NamesOfKind(const std::string& kind);
 
 // Workloads with their sizes, ours beside what tables/papers/workloads.csv has. Builds the graphs that it
-// counts: fused, and with `unfused` the unfused ones too, which take longer.
-Listing ListWorkloads(bool unfused);
+// counts: fused, and with `unfused` the unfused ones too, which take longer. `name`: of one alone; empty = of all.
+Listing ListWorkloads(bool unfused, const std::string& name);
+
+// What a table says of the settings, defaults by preset and size among it.
+Listing ListSettings(const SettingTable& table);
+nlohmann::ordered_json SettingsJson(const SettingTable& table);
 
 }  // namespace stowplan::cli

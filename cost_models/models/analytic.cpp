@@ -24,16 +24,18 @@ namespace {
 class Analytic : public sim::CostModel, public ParameterUser {
  public:
   Analytic(const Spec& spec, const Catalogue& catalogue) : catalogue_(catalogue) {
-    ParameterReader read(spec);
-    const std::string file = read.String("file", "");
-    options_.waves = read.Bool("waves", true);
-    if (read.Bool("tf32", false)) options_.tf32 = AllContractions();
+    SettingTable table = AnalyticSettings();
     for (const auto& [key, _] : spec.named) {
-      if (key == "file" || key == "waves" || key == "tf32") continue;
+      if (table.Find(key) != nullptr) continue;
       CheckEfficiencyKey(key);
-      overrides_[key] = read.Double(key, 1, 1e-6, 2);
+      table.rows.push_back({key, "an efficiency", Number(1e-6, 2), "1"});
+      overrides_[key] = 1;
     }
-    read.Finish();
+    const Settings read(spec, table);
+    const std::string file = read.Text("file");
+    options_.waves = read.Bool("waves");
+    if (read.Bool("tf32")) options_.tf32 = AllContractions();
+    for (auto& [key, share] : overrides_) share = read.Double(key);
     if (!file.empty()) parameters_ = std::make_shared<const Parameters>(ReadParameters(file, catalogue));
     for (const std::string& kind : catalogue.DeviceNames()) efficiency_.emplace(kind, EfficiencyOf(kind));
     name_ = CanonicalName(file);
@@ -108,6 +110,12 @@ class Analytic : public sim::CostModel, public ParameterUser {
 };
 
 }  // namespace
+
+SettingTable AnalyticSettings() {
+  return {{{"file", "efficiencies that were measured: a stowplan.cost_model file", Text(), ""},
+           {"waves", "count whole waves of tiles", YesNo(), "yes"},
+           {"tf32", "contractions of f32 run at the rate of TF32", YesNo(), "no"}}};
+}
 
 std::unique_ptr<sim::CostModel> MakeAnalytic(const Spec& spec, const Catalogue& catalogue) {
   return std::make_unique<Analytic>(spec, catalogue);

@@ -14,14 +14,8 @@ namespace {
 
 class Constant : public sim::CostModel {
  public:
-  // Parameters are read by name with a default and a range. Finish() refuses what nobody asked for, and
   // Canonical() is the round-trip name: making a model from it gives this model again.
-  explicit Constant(const Spec& spec) {
-    ParameterReader read(spec);
-    us_ = read.Double("us", 10, 0, sim::kMaxMicros);
-    read.Finish();
-    name_ = read.Canonical();
-  }
+  explicit Constant(const Settings& read) : us_(read.Double("us")), name_(read.Canonical()) {}
 
   std::string name() const override { return name_; }
 
@@ -44,7 +38,7 @@ class Constant : public sim::CostModel {
 
 // The only export of the file.
 std::unique_ptr<sim::CostModel> MakeConstant(const Spec& spec, const Catalogue&) {
-  return std::make_unique<Constant>(spec);
+  return std::make_unique<Constant>(Settings(spec, ConstantSettings()));
 }
 
 }  // namespace stowplan::cost_models

@@ -39,9 +39,8 @@ namespace {
 class Fitted : public sim::CostModel, public ParameterUser, public OriginTeller {
  public:
   Fitted(const Spec& spec, const Catalogue& catalogue) : catalogue_(catalogue) {
-    ParameterReader read(spec);
-    const std::string file = read.String("file", "");
-    read.Finish();
+    const Settings read(spec, FileSettings());
+    const std::string file = read.Text("file");
     name_ = read.Canonical();
     if (file.empty()) return;  // ShippedPrices(), once a device asks
     parameters_ = std::make_shared<const Parameters>(ReadParameters(file, catalogue));

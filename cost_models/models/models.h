@@ -7,8 +7,18 @@
 
 #include "cost_models/cost_models.h"
 #include "cost_models/parameters/parameters.h"
+#include "sim/base/settings.h"
 
 namespace stowplan::cost_models {
+
+// The settings of a model that only reads a file.
+inline SettingTable FileSettings() {
+  return {{{"file", "what was measured: a stowplan.cost_model file", Text(), ""}}};
+}
+inline SettingTable ConstantSettings() {
+  return {{{"us", "microseconds of every op", Number(0, sim::kMaxMicros), "10"}}};
+}
+SettingTable AnalyticSettings();  // without the efficiencies, whose names are op classes and kinds
 
 std::unique_ptr<sim::CostModel> MakeConstant(const Spec& spec, const Catalogue& catalogue);
 std::unique_ptr<sim::CostModel> MakeAnalytic(const Spec& spec, const Catalogue& catalogue);

@@ -13,9 +13,8 @@ namespace {
 class Table : public sim::CostModel, public ParameterUser {
  public:
   Table(const Spec& spec, const Catalogue& catalogue) {
-    ParameterReader read(spec);
-    const std::string file = read.String("file", "");
-    read.Finish();
+    const Settings read(spec, FileSettings());
+    const std::string file = read.Text("file");
     name_ = read.Canonical();
     if (file.empty()) return;
     parameters_ = std::make_shared<const Parameters>(ReadParameters(file, catalogue));

@@ -94,30 +94,29 @@ class Decoder {
 
 }  // namespace
 
-DecoderSizes ReadDecoderSizes(const Spec& spec, ParameterReader& read, const ModelOptions& options,
-                              const DecoderSizes& defaults) {
+DecoderSizes ReadDecoderSizes(const Settings& read, const ModelOptions& options) {
   DecoderSizes sizes;
   sizes.batch = options.batch;
-  sizes.layers = static_cast<int>(read.Int("layers", defaults.layers, 1, 1000));
-  sizes.hidden = read.Int("hidden", defaults.hidden, 1, 1 << 18);
-  sizes.heads = read.Int("heads", defaults.heads, 1, 1 << 12);
-  sizes.kv_heads = read.Int("kv_heads", defaults.kv_heads, 1, 1 << 12);
-  sizes.feed_forward = read.Int("feed_forward", defaults.feed_forward, 1, 1 << 20);
-  sizes.sequence = read.Int("sequence", defaults.sequence, 1, 1 << 22);
-  sizes.vocabulary = read.Int("vocabulary", defaults.vocabulary, 2, 1 << 24);
-  sizes.decode = read.Choice("pass", {"whole", "decode"}) == "decode";
-  CheckMultiple(spec.name, "hidden", sizes.hidden, "heads", sizes.heads);
+  sizes.layers = static_cast<int>(read.Int("layers"));
+  sizes.hidden = read.Int("hidden");
+  sizes.heads = read.Int("heads");
+  sizes.kv_heads = read.Int("kv_heads");
+  sizes.feed_forward = read.Int("feed_forward");
+  sizes.sequence = read.Int("sequence");
+  sizes.vocabulary = read.Int("vocabulary");
+  sizes.decode = read.Is("pass", "decode");
+  CheckMultiple(read.name(), "hidden", sizes.hidden, "heads", sizes.heads);
   if (sizes.head_width() % 2 != 0) {
     throw InputError(
-        spec.name + ": hidden=" + std::to_string(sizes.hidden) + ", heads=" + std::to_string(sizes.heads) +
+        read.name() + ": hidden=" + std::to_string(sizes.hidden) + ", heads=" + std::to_string(sizes.heads) +
         " makes heads of " + std::to_string(sizes.head_width()) +
         " numbers, which rotary positions cannot turn in pairs; write a hidden that is a multiple of "
         "2 x heads, for example hidden=" +
         std::to_string(sizes.hidden + sizes.heads));
   }
-  CheckMultiple(spec.name, "heads", sizes.heads, "kv_heads", sizes.kv_heads);
+  CheckMultiple(read.name(), "heads", sizes.heads, "kv_heads", sizes.kv_heads);
   if (sizes.decode && options.builder.training) {
-    throw InputError(spec.name + ": pass=decode is a step of inference; write mode=inference,pass=decode");
+    throw InputError(read.name() + ": pass=decode is a step of inference; write mode=inference,pass=decode");
   }
   return sizes;
 }

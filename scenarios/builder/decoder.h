@@ -33,10 +33,8 @@ struct DecoderSizes {
   std::int64_t head_width() const { return hidden / heads; }
 };
 
-// Reads layers, hidden, heads, kv_heads, feed_forward, sequence, vocabulary and pass; `defaults` has the defaults.
-// Throws InputError for widths that do not divide, an odd width of a head and a decode step in training.
-DecoderSizes ReadDecoderSizes(const Spec& spec, ParameterReader& read, const ModelOptions& options,
-                              const DecoderSizes& defaults);
+// Reads layers, hidden, heads, kv_heads, feed_forward, sequence, vocabulary and pass. Throws InputError for widths that do not divide, an odd width of a head and a decode step in training.
+DecoderSizes ReadDecoderSizes(const Settings& read, const ModelOptions& options);
 
 // Normed tokens [T, n] -> what is added to them, [T, n]. Names are under the layer's scope.
 using FeedForward = std::function<Tensor(Tensor x)>;

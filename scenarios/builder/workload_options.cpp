@@ -9,21 +9,6 @@
 namespace stowplan::scenarios {
 namespace {
 
-const std::vector<std::string>& OptimizerNames() {
-  static const std::vector<std::string> names = {"sgd", "momentum", "adam",
-                                                 "rmsprop"};  // in the order of the enum
-  return names;
-}
-
-Optimizer ReadOptimizer(ParameterReader& read, Optimizer fallback) {
-  // Choice() takes its first choice as the default.
-  std::vector<std::string> choices = {OptimizerNames()[static_cast<std::size_t>(fallback)]};
-  for (const auto& name : OptimizerNames()) {
-    if (name != choices.front()) choices.push_back(name);
-  }
-  return OptimizerNamed(read.Choice("optimizer", choices), "optimizer");
-}
-
 // Whole numbers stay numbers, so that readers of a graph file need not parse text.
 void AddParameter(sim::Attributes& attributes, const std::string& key, const std::string& value) {
   std::int64_t number = 0;
@@ -37,6 +22,12 @@ void AddParameter(sim::Attributes& attributes, const std::string& key, const std
 
 }  // namespace
 
+const std::vector<std::string>& OptimizerNames() {
+  static const std::vector<std::string> names = {"sgd", "momentum", "adam",
+                                                 "rmsprop"};  // in the order of the enum
+  return names;
+}
+
 Optimizer OptimizerNamed(const std::string& name, const std::string& what) {
   const auto& names = OptimizerNames();
   const auto found = std::find(names.begin(), names.end(), name);
@@ -47,33 +38,25 @@ Optimizer OptimizerNamed(const std::string& name, const std::string& what) {
   return static_cast<Optimizer>(found - names.begin());
 }
 
-ModelOptions ReadModelOptions(ParameterReader& read, const ModelDefaults& defaults) {
+ModelOptions ReadModelOptions(const Settings& read) {
   ModelOptions options;
-  options.batch = read.Int("batch", defaults.batch, 1, 1 << 16);
-  options.builder.training = read.Choice("mode", {"training", "inference"}) == "training";
-  options.builder.optimizer = ReadOptimizer(read, defaults.optimizer);
-  options.builder.colocate_gradients = read.Choice("gradients", {"free", "colocated"}) == "colocated";
-  const bool unfused = read.Choice("granularity", {"fused", "unfused"}) == "unfused";
+  options.batch = read.Int("batch");
+  options.builder.training = read.Is("mode", "training");
+  options.builder.optimizer = read.Choice<Optimizer>("optimizer");
+  options.builder.colocate_gradients = read.Is("gradients", "colocated");
+  const bool unfused = read.Is("granularity", "unfused");
   options.builder.granularity = unfused ? Granularity::kUnfused : Granularity::kFused;
-  options.builder.framework_ops =
-      static_cast<std::int32_t>(read.Int("framework_ops", unfused ? 1 : defaults.framework_ops, 1, 1000));
+  options.builder.framework_ops = static_cast<std::int32_t>(read.Int("framework_ops"));
   if (unfused && options.builder.framework_ops != 1) {
     throw InputError(
-        read.Canonical().substr(0, read.Canonical().find('(')) +
-        ": framework_ops=" + std::to_string(options.builder.framework_ops) +
+        read.name() + ": framework_ops=" + std::to_string(options.builder.framework_ops) +
         " says how many ops of a framework a fused op stands for, and with granularity=unfused every op "
         "is one of the framework; leave framework_ops out or write granularity=fused");
   }
   return options;
 }
 
-sim::Attributes Describe(const Spec& spec, ParameterReader& read, std::int64_t layers,
-                         const std::string& expert) {
-  if (!spec.positional.empty()) {
-    throw InputError(spec.name + ": '" + spec.positional.front() + "' has no name; write " + spec.name +
-                     "(parameter=value,...)");
-  }
-  read.Finish();
+sim::Attributes Describe(const Settings& read, std::int64_t layers, const std::string& expert) {
   const Spec canonical = Spec::Parse(read.Canonical());
   sim::Attributes attributes;
   AddAttribute(attributes, "workload", canonical.ToString());

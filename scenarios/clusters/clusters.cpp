@@ -28,33 +28,26 @@ constexpr const char* kWhyProgram =
     "the memory arithmetic of docs/protocol.md is that of program order; order=ready sums weight "
     "gradients earlier and holds less";
 
-struct TreeChoices {
-  ClusterChoices common;
-  std::string name;
-  bool blocking = false;
-};
-
-// `copies=blocking`: a GPU that sends or receives computes next to nothing meanwhile. Read last, and part of the name only
-// where it is chosen: scenarios are told apart by the names of their clusters, and those that were recorded keep theirs.
-TreeChoices ReadCopies(ParameterReader& read, const ClusterChoices& common) {
-  TreeChoices choices{common, read.Canonical()};
-  choices.blocking = read.Choice("copies", {"overlap", "blocking"}) == "blocking";
-  if (choices.blocking) choices.name = read.Canonical();
-  return choices;
+// `copies=blocking`, a GPU that sends or receives computes next to nothing meanwhile, is part of the name only where it is
+// chosen: scenarios are told apart by the names of their clusters, and those that were recorded keep theirs.
+std::string NameOf(const Settings& read) {
+  Spec name = Spec::Parse(read.Canonical());
+  if (read.Is("copies", "overlap")) name.named.pop_back();
+  return name.ToString();
 }
 
-std::string PrintTree(const Tree& tree, const TreeChoices& chosen) {
-  const ClusterChoices& choices = chosen.common;
-  const char* const overlap = chosen.blocking ? ", overlap_copy: 0.001" : "";
-  ClusterText yaml(chosen.name, tree.what, choices, choices.order == "program" ? kWhyProgram : "");
+std::string TreeCluster(const Settings& read, const Tree& tree) {
+  const auto gpus = static_cast<int>(read.Int("gpus"));
+  const char* const overlap = read.Is("copies", "blocking") ? ", overlap_copy: 0.001" : "";
+  ClusterText yaml(NameOf(read), tree.what, read, read.Is("order", "program") ? kWhyProgram : "");
   yaml.Line(fmt::format("  - {{name: cpu0, kind: {}, memory: {}}}", tree.cpu_kind, tree.cpu_memory),
             tree.cpu_source);
-  for (int gpu = 0; gpu < choices.gpus; ++gpu) {
+  for (int gpu = 0; gpu < gpus; ++gpu) {
     yaml.Line(fmt::format("  - {{name: gpu{}, kind: {}, memory: {}, reserve: 300MiB{}}}", gpu, tree.gpu_kind,
                           tree.gpu_memory, overlap),
               gpu == 0 ? kGpuMemorySource : "");
   }
-  const int switches = (choices.gpus + tree.gpus_per_switch - 1) / tree.gpus_per_switch;
+  const int switches = (gpus + tree.gpus_per_switch - 1) / tree.gpus_per_switch;
   std::string names = "plx0";
   for (int i = 1; i < switches; ++i) names += fmt::format(", plx{}", i);
   yaml.Line(fmt::format("switches: [{}]", names),
@@ -65,25 +58,18 @@ std::string PrintTree(const Tree& tree, const TreeChoices& chosen) {
                           tree.bandwidth, tree.hop_latency),
               i == 0 ? tree.bandwidth_source : "");
   }
-  for (int gpu = 0; gpu < choices.gpus; ++gpu) {
+  for (int gpu = 0; gpu < gpus; ++gpu) {
     yaml.Line(fmt::format("  - {{name: pcie-gpu{0}, ends: [gpu{0}, plx{1}], bandwidth: {2}, latency: {3}}}",
                           gpu, gpu / tree.gpus_per_switch, tree.bandwidth, tree.hop_latency));
   }
   return yaml.text();
 }
 
-std::string TreeCluster(const Spec& spec, const Tree& tree) {
-  ParameterReader read(spec);
-  const TreeChoices choices = ReadCopies(read, ReadChoices(read, {2}, IssueOrder::kProgram));
-  FinishReading(spec, read);
-  return PrintTree(tree, choices);
-}
-
 }  // namespace
 
-std::string K40Cluster(const Spec& spec) {
+std::string K40Cluster(const Settings& read) {
   return TreeCluster(
-      spec,
+      read,
       {.what =
            "Testbed of A Hierarchical Model for Device Placement (ICLR 2018): a Haswell CPU and K40 GPUs.",
        .cpu_kind = "cpu-haswell",
@@ -98,9 +84,9 @@ std::string K40Cluster(const Spec& spec) {
            "as in Placeto's simulator"});
 }
 
-std::string K80Cluster(const Spec& spec) {
+std::string K80Cluster(const Settings& read) {
   return TreeCluster(
-      spec,
+      read,
       {.what = "Testbed of Placeto (NeurIPS 2019): Amazon EC2 p2.8xlarge; a GPU is one die of a K80.",
        .cpu_kind = "cpu-broadwell",
        .cpu_memory = "488GiB",
@@ -113,31 +99,24 @@ std::string K80Cluster(const Spec& spec) {
            "bandwidth, and 25 us over two links: Placeto's published simulator, made for this machine"});
 }
 
-std::string P100Cluster(const Spec& spec) {
-  ParameterReader read(spec);
-  const ClusterChoices common = ReadChoices(read, {2}, IssueOrder::kProgram);
-  const bool large = read.Choice("memory", {"16GB", "12GB"}) == "16GB";
-  const TreeChoices choices = ReadCopies(read, common);
-  FinishReading(spec, read);
-  return PrintTree(
-      {.what = "Testbeds of SGDP (P100 of 16 GB) and Mars (12 GB): a Broadwell CPU, PCI Express.",
-       .cpu_kind = "cpu-broadwell",
-       .cpu_memory = "256GiB",
-       .cpu_source = "memory assumed: not published, and never the limit",
-       .gpu_kind = large ? "p100" : "p100-12gb",
-       .gpu_memory = large ? "16280MiB" : "12198MiB",
-       .gpus_per_switch = 4,
-       .bandwidth = "10GB/s",
-       .bandwidth_source = "assumption: as of the K40's"},
-      choices);
+std::string P100Cluster(const Settings& read) {
+  const bool large = read.Is("memory", "16GB");
+  return TreeCluster(
+      read, {.what = "Testbeds of SGDP (P100 of 16 GB) and Mars (12 GB): a Broadwell CPU, PCI Express.",
+             .cpu_kind = "cpu-broadwell",
+             .cpu_memory = "256GiB",
+             .cpu_source = "memory assumed: not published, and never the limit",
+             .gpu_kind = large ? "p100" : "p100-12gb",
+             .gpu_memory = large ? "16280MiB" : "12198MiB",
+             .gpus_per_switch = 4,
+             .bandwidth = "10GB/s",
+             .bandwidth_source = "assumption: as of the K40's"});
 }
 
 // A device is a server, first in, first out; an edge between two of them takes what its source says, and nothing is
 // shared. In graphs that importers/doppler.h reads a byte is 10^-13 s.
-std::string DopplerCluster(const Spec& spec) {
-  ParameterReader read(spec);
-  const auto gpus = static_cast<int>(read.Int("gpus", 4, 1, 8));
-  FinishReading(spec, read);
+std::string DopplerCluster(const Settings& read) {
+  const auto gpus = static_cast<int>(read.Int("gpus"));
   std::string text = fmt::format(
       "# The simulator of DOPPLER (ICLR 2026), as its program has it: equal devices, transfers that share "
       "nothing.\n"
@@ -156,9 +135,9 @@ std::string DopplerCluster(const Spec& spec) {
   return text;
 }
 
-std::string BaechiCluster(const Spec& spec) {
+std::string BaechiCluster(const Settings& read) {
   return TreeCluster(
-      spec,
+      read,
       {.what = "Testbed of BaechiPyTorch's log: four cards of 8 GB that it does not name; a P100 of PCI "
                "Express is as fast on one of them.",
        .cpu_kind = "cpu-broadwell",
@@ -174,11 +153,9 @@ std::string BaechiCluster(const Spec& spec) {
 
 // The deployment of msr-fiddle/dnn-partitioning: accelerators of little memory that reach each other through the memory of
 // a CPU, each over a link of its own, of the speed that its files' costs have.
-std::string MsrCluster(const Spec& spec) {
-  ParameterReader read(spec);
-  const auto gpus = static_cast<int>(read.Int("gpus", 6, 1, 32));
-  const auto mebibytes = read.Int("mebibytes", 600, 1, 1 << 20);
-  FinishReading(spec, read);
+std::string MsrCluster(const Settings& read) {
+  const auto gpus = static_cast<int>(read.Int("gpus"));
+  const auto mebibytes = read.Int("mebibytes");
   std::string text = fmt::format(
       "# Accelerators beside a CPU, as in the inputs of msr-fiddle/dnn-partitioning (NeurIPS 2020).\n"
       "format: stowplan.cluster\nversion: 1\nname: \"{}\"\ninterconnect: fair\n"

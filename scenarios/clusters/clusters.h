@@ -4,23 +4,23 @@
 
 #include <string>
 
-#include "sim/base/spec.h"
+#include "sim/base/settings.h"
 
 namespace stowplan::scenarios {
 
-std::string K40Cluster(const Spec& spec);
-std::string K80Cluster(const Spec& spec);
-std::string P100Cluster(const Spec& spec);
-std::string V100Cluster(const Spec& spec);
-std::string Dgx2Cluster(const Spec& spec);
-std::string A100Cluster(const Spec& spec);
-std::string H100Cluster(const Spec& spec);
-std::string H200Cluster(const Spec& spec);
-std::string WorkstationCluster(const Spec& spec);
-std::string PcieTreeCluster(const Spec& spec);
-std::string H100HostsCluster(const Spec& spec);
-std::string BaechiCluster(const Spec& spec);
-std::string DopplerCluster(const Spec& spec);
-std::string MsrCluster(const Spec& spec);
+std::string K40Cluster(const Settings& read);
+std::string K80Cluster(const Settings& read);
+std::string P100Cluster(const Settings& read);
+std::string V100Cluster(const Settings& read);
+std::string Dgx2Cluster(const Settings& read);
+std::string A100Cluster(const Settings& read);
+std::string H100Cluster(const Settings& read);
+std::string H200Cluster(const Settings& read);
+std::string WorkstationCluster(const Settings& read);
+std::string PcieTreeCluster(const Settings& read);
+std::string H100HostsCluster(const Settings& read);
+std::string BaechiCluster(const Settings& read);
+std::string DopplerCluster(const Settings& read);
+std::string MsrCluster(const Settings& read);
 
 }  // namespace stowplan::scenarios

@@ -41,21 +41,18 @@ struct SwitchedHost {
   const char* what;
   const char* gpu_kind;
   const char* pcie_kind;
-  GpuCount gpus = {8};
   const char* memory = "";  // as WriteGpus() takes it
 };
 
-std::string PrintSwitchedHost(const Spec& spec, const SwitchedHost& host) {
-  ParameterReader read(spec);
-  const ClusterChoices choices = ReadChoices(read, host.gpus, IssueOrder::kReady);
-  FinishReading(spec, read);
-  ClusterText yaml(read.Canonical(), host.what, choices);
+std::string PrintSwitchedHost(const Settings& read, const SwitchedHost& host) {
+  const auto gpus = static_cast<int>(read.Int("gpus"));
+  ClusterText yaml(read.Canonical(), host.what, read);
   WriteCpu(yaml, 0);
-  WriteGpus(yaml, 0, choices.gpus, host.gpu_kind, host.memory);
+  WriteGpus(yaml, 0, gpus, host.gpu_kind, host.memory);
   yaml.Line("switches: [nvswitch]");
   yaml.Line("links:");
-  WriteRootPorts(yaml, 0, 0, choices.gpus, host.pcie_kind);
-  WriteNvswitch(yaml, "nvswitch", 0, choices.gpus, std::string("nvswitch-") + host.gpu_kind);
+  WriteRootPorts(yaml, 0, 0, gpus, host.pcie_kind);
+  WriteNvswitch(yaml, "nvswitch", 0, gpus, std::string("nvswitch-") + host.gpu_kind);
   return yaml.text();
 }
 
@@ -76,18 +73,15 @@ constexpr int kNvlinkGigabytes =
 
 }  // namespace
 
-std::string V100Cluster(const Spec& spec) {
-  ParameterReader read(spec);
-  const ClusterChoices choices = ReadChoices(read, {8}, IssueOrder::kReady);
-  FinishReading(spec, read);
-  ClusterText yaml(read.Canonical(), "A DGX-1: V100 SXM2 of 16 GB in a hybrid cube mesh of NVLinks.",
-                   choices);
+std::string V100Cluster(const Settings& read) {
+  const auto gpus = static_cast<int>(read.Int("gpus"));
+  ClusterText yaml(read.Canonical(), "A DGX-1: V100 SXM2 of 16 GB in a hybrid cube mesh of NVLinks.", read);
   WriteCpu(yaml, 0);
-  WriteGpus(yaml, 0, choices.gpus, "v100");
+  WriteGpus(yaml, 0, gpus, "v100");
   yaml.Line("links:");
-  WriteRootPorts(yaml, 0, 0, choices.gpus, "pcie3-x16");
+  WriteRootPorts(yaml, 0, 0, gpus, "pcie3-x16");
   for (const Bond& bond : kCubeMesh) {
-    if (bond.a >= choices.gpus || bond.b >= choices.gpus) continue;
+    if (bond.a >= gpus || bond.b >= gpus) continue;
     yaml.Line(fmt::format("  - {{name: nvlink-gpu{0}-gpu{1}, ends: [gpu{0}, gpu{1}], kind: nvlink-v100, "
                           "bandwidth: {2}GB/s}}",
                           bond.a, bond.b, bond.links * kNvlinkGigabytes),
@@ -96,50 +90,45 @@ std::string V100Cluster(const Spec& spec) {
   return yaml.text();
 }
 
-std::string Dgx2Cluster(const Spec& spec) {
+std::string Dgx2Cluster(const Settings& read) {
   // Visible memory of the 32 GB board: recalled, as that of the 16 GB board in the catalogue.
-  return PrintSwitchedHost(spec, {.what = "A DGX-2: 16 V100 SXM3 of 32 GB on NVSwitch.",
+  return PrintSwitchedHost(read, {.what = "A DGX-2: 16 V100 SXM3 of 32 GB on NVSwitch.",
                                   .gpu_kind = "v100",
                                   .pcie_kind = "pcie3-x16",
-                                  .gpus = {16, 16},
                                   .memory = " memory: 32480MiB,"});
 }
 
-std::string A100Cluster(const Spec& spec) {
-  return PrintSwitchedHost(spec, {"A DGX A100: A100 SXM4 of 80 GB on NVSwitch.", "a100", "pcie4-x16"});
+std::string A100Cluster(const Settings& read) {
+  return PrintSwitchedHost(read, {"A DGX A100: A100 SXM4 of 80 GB on NVSwitch.", "a100", "pcie4-x16"});
 }
 
-std::string H100Cluster(const Spec& spec) {
-  return PrintSwitchedHost(spec, {"A DGX H100: H100 SXM5 of 80 GB on NVSwitch.", "h100", "pcie5-x16"});
+std::string H100Cluster(const Settings& read) {
+  return PrintSwitchedHost(read, {"A DGX H100: H100 SXM5 of 80 GB on NVSwitch.", "h100", "pcie5-x16"});
 }
 
-std::string H200Cluster(const Spec& spec) {
-  return PrintSwitchedHost(spec, {"A DGX H200: H200 SXM of 141 GB on NVSwitch.", "h200", "pcie5-x16"});
+std::string H200Cluster(const Settings& read) {
+  return PrintSwitchedHost(read, {"A DGX H200: H200 SXM of 141 GB on NVSwitch.", "h200", "pcie5-x16"});
 }
 
-std::string WorkstationCluster(const Spec& spec) {
-  ParameterReader read(spec);
-  const ClusterChoices choices = ReadChoices(read, {2}, IssueOrder::kReady);
-  FinishReading(spec, read);
-  ClusterText yaml(read.Canonical(), "Unequal GPUs: an RTX 4090, all others T4.", choices);
+std::string WorkstationCluster(const Settings& read) {
+  const auto gpus = static_cast<int>(read.Int("gpus"));
+  ClusterText yaml(read.Canonical(), "Unequal GPUs: an RTX 4090, all others T4.", read);
   WriteCpu(yaml, 0);
   WriteGpus(yaml, 0, 1, "rtx4090");
-  WriteGpus(yaml, 1, choices.gpus - 1, "t4");
+  WriteGpus(yaml, 1, gpus - 1, "t4");
   yaml.Line("links:");
   WriteRootPorts(yaml, 0, 0, 1, "pcie4-x16");
-  WriteRootPorts(yaml, 0, 1, choices.gpus - 1, "pcie3-x16");
+  WriteRootPorts(yaml, 0, 1, gpus - 1, "pcie3-x16");
   return yaml.text();
 }
 
-std::string PcieTreeCluster(const Spec& spec) {
-  ParameterReader read(spec);
-  const ClusterChoices choices = ReadChoices(read, {8}, IssueOrder::kReady);
-  FinishReading(spec, read);
+std::string PcieTreeCluster(const Settings& read) {
+  const auto gpus = static_cast<int>(read.Int("gpus"));
   ClusterText yaml(read.Canonical(),
-                   "Two Broadwell sockets, below each a PCI Express switch with half of the P100.", choices);
+                   "Two Broadwell sockets, below each a PCI Express switch with half of the P100.", read);
   WriteCpu(yaml, 0);
   WriteCpu(yaml, 1);
-  WriteGpus(yaml, 0, choices.gpus, "p100");
+  WriteGpus(yaml, 0, gpus, "p100");
   yaml.Line("switches: [plx0, plx1]", "assumption: the common board of eight cards, no one machine");
   yaml.Line("links:");
   yaml.Line("  - {name: qpi, ends: [cpu0, cpu1], kind: qpi}");
@@ -149,31 +138,29 @@ std::string PcieTreeCluster(const Spec& spec) {
         fmt::format("  - {{name: pcie-host{0}, ends: [cpu{0}, plx{0}], kind: pcie3-x16, {1}}}", i, kHalf),
         i == 0 ? "derived: half of the kind's 5 us, since a path to the host crosses two" : "");
   }
-  const int below_first = (choices.gpus + 1) / 2;
-  for (int gpu = 0; gpu < choices.gpus; ++gpu) {
+  const int below_first = (gpus + 1) / 2;
+  for (int gpu = 0; gpu < gpus; ++gpu) {
     yaml.Line(fmt::format("  - {{name: pcie-gpu{0}, ends: [gpu{0}, plx{1}], kind: pcie3-x16, {2}}}", gpu,
                           gpu < below_first ? 0 : 1, kHalf));
   }
   return yaml.text();
 }
 
-std::string H100HostsCluster(const Spec& spec) {
-  ParameterReader read(spec);
-  const ClusterChoices choices = ReadChoices(read, {8}, IssueOrder::kReady);
-  const int hosts = static_cast<int>(read.Int("hosts", 2, 2, 8));
-  const bool nic_for_each_gpu = read.Choice("nics", {"gpu", "host"}) == "gpu";
-  FinishReading(spec, read);
-  ClusterText yaml(read.Canonical(), "DGX H100s, with `gpus` each, joined by NDR InfiniBand.", choices);
+std::string H100HostsCluster(const Settings& read) {
+  const auto gpus = static_cast<int>(read.Int("gpus"));
+  const int hosts = static_cast<int>(read.Int("hosts"));
+  const bool nic_for_each_gpu = read.Is("nics", "gpu");
+  ClusterText yaml(read.Canonical(), "DGX H100s, with `gpus` each, joined by NDR InfiniBand.", read);
   for (int host = 0; host < hosts; ++host) WriteCpu(yaml, host);
-  WriteGpus(yaml, 0, hosts * choices.gpus, "h100");
+  WriteGpus(yaml, 0, hosts * gpus, "h100");
   std::string switches = "network";
   for (int host = 0; host < hosts; ++host) switches += fmt::format(", nvswitch{}", host);
   yaml.Line(fmt::format("switches: [{}]", switches), "assumption: a network that is never the bottleneck");
   yaml.Line("links:");
   for (int host = 0; host < hosts; ++host) {
-    const int first = host * choices.gpus;
-    WriteRootPorts(yaml, host, first, choices.gpus, "pcie5-x16");
-    WriteNvswitch(yaml, fmt::format("nvswitch{}", host), first, choices.gpus, "nvswitch-h100");
+    const int first = host * gpus;
+    WriteRootPorts(yaml, host, first, gpus, "pcie5-x16");
+    WriteNvswitch(yaml, fmt::format("nvswitch{}", host), first, gpus, "nvswitch-h100");
   }
   const auto write_nic = [&](const char* device, int index, const char* why) {
     yaml.Line(fmt::format(
@@ -183,7 +170,7 @@ std::string H100HostsCluster(const Spec& spec) {
   };
   for (int host = 0; host < hosts; ++host)
     write_nic("cpu", host, host == 0 ? "derived: half of the kind's 19.1 us, since a path crosses two" : "");
-  for (int gpu = 0; nic_for_each_gpu && gpu < hosts * choices.gpus; ++gpu)
+  for (int gpu = 0; nic_for_each_gpu && gpu < hosts * gpus; ++gpu)
     write_nic("gpu", gpu, gpu == 0 ? "data sheet: DGX H100, eight ConnectX-7 of 400 Gbit/s [recalled]" : "");
   return yaml.text();
 }

@@ -3,6 +3,7 @@
 #include "scenarios/exporters/exporters.h"
 #include "sim/base/error.h"
 #include "sim/base/nearest_name.h"
+#include "sim/base/rows.h"
 #include "sim/base/spec.h"
 
 namespace stowplan::scenarios {
@@ -24,11 +25,8 @@ const std::vector<ExporterRow>& Exporters() {
 }
 
 const ExporterRow& FindExporter(const std::string& name) {
-  std::vector<std::string> known;
-  for (const ExporterRow& row : Exporters()) {
-    if (name == row.name) return row;
-    known.emplace_back(row.name);
-  }
+  if (const ExporterRow* row = FindRow(Exporters(), name)) return *row;
+  const std::vector<std::string> known = NamesOf(Exporters());
   throw InputError("--to " + name + ": there is no such exporter" + DidYouMean(name, known) + "; there are " +
                    JoinNames(known));
 }

@@ -111,22 +111,19 @@ Tensor BuildCell(GraphBuilder& b, const CellRule& rule, std::int64_t stride, Ten
 
 }  // namespace
 
-sim::OpGraph BuildAmoebaNetD(const Spec& spec) {
-  ParameterReader read(spec);
-  // No count is known: ResNet's factor, as for NASNet.
-  const ModelOptions options =
-      ReadModelOptions(read, {.batch = 32, .optimizer = Optimizer::kRmsProp, .framework_ops = 10});
-  const std::int64_t image = read.Int("image", 224, 32, 1 << 12);
-  const std::int64_t cells = read.Int("cells", 18, 3, 300);
-  const std::int64_t filters = read.Int("filters", 208, 16, 1 << 12);
-  const std::int64_t classes = read.Int("classes", 1001, 2, 1 << 20);
+sim::OpGraph BuildAmoebaNetD(const Settings& read) {
+  const ModelOptions options = ReadModelOptions(read);
+  const std::int64_t image = read.Int("image");
+  const std::int64_t cells = read.Int("cells");
+  const std::int64_t filters = read.Int("filters");
+  const std::int64_t classes = read.Int("classes");
   if (cells % 3 != 0 || filters % 16 != 0) {
-    throw InputError(spec.ToString() +
+    throw InputError(read.Canonical() +
                      ": cells must be a multiple of 3, for three groups, and filters one of " +
                      "16, for a quarter of a quarter");
   }
 
-  GraphBuilder b(spec.name, options.builder);
+  GraphBuilder b(read.name(), options.builder);
   Stages stages(b);
   b.SetLocation({0, 0, "stem"});
   const Batch batch = ImageBatch(b, options.batch, image);
@@ -140,7 +137,7 @@ sim::OpGraph BuildAmoebaNetD(const Spec& spec) {
   const Tensor x =
       StackCells(b, stages, skeleton, batch.images, cell(NormalRule(), 1), cell(ReductionRule(), 2));
   ClassifyCells(b, stages, x, classes, batch.labels);
-  return b.Finish(Describe(spec, read, stages.count(), "branch"));
+  return b.Finish(Describe(read, stages.count(), "branch"));
 }
 
 }  // namespace stowplan::scenarios

@@ -128,23 +128,20 @@ class Bert {
 
 }  // namespace
 
-sim::OpGraph BuildBert(const Spec& spec) {
-  ParameterReader read(spec);
-  // No count of the published graph is known; NMT's factor.
-  const ModelOptions options =
-      ReadModelOptions(read, {.batch = 24, .optimizer = Optimizer::kAdam, .framework_ops = 4});
+sim::OpGraph BuildBert(const Settings& read) {
+  const ModelOptions options = ReadModelOptions(read);
   BertSizes sizes;
   sizes.batch = options.batch;
-  sizes.layers = static_cast<int>(read.Int("layers", 12, 1, 1000));
-  sizes.hidden = read.Int("hidden", 768, 1, 1 << 16);
-  sizes.heads = read.Int("heads", 12, 1, 1 << 10);
-  sizes.sequence = read.Int("sequence", 384, 1, kPositions);
-  sizes.vocabulary = read.Int("vocabulary", 30522, 2, 1 << 24);
-  const bool squad = read.Choice("head", {"squad", "classifier"}) == "squad";
-  sizes.gelu_in_one_op = read.Choice("gelu", {"elementary", "one_op"}) == "one_op";
-  CheckMultiple(spec.name, "hidden", sizes.hidden, "heads", sizes.heads);
+  sizes.layers = static_cast<int>(read.Int("layers"));
+  sizes.hidden = read.Int("hidden");
+  sizes.heads = read.Int("heads");
+  sizes.sequence = read.Int("sequence");
+  sizes.vocabulary = read.Int("vocabulary");
+  const bool squad = read.Is("head", "squad");
+  sizes.gelu_in_one_op = read.Is("gelu", "one_op");
+  CheckMultiple(read.name(), "hidden", sizes.hidden, "heads", sizes.heads);
 
-  GraphBuilder builder(spec.name, options.builder);
+  GraphBuilder builder(read.name(), options.builder);
   Bert bert(builder, sizes);
   const Tensor encoded = bert.Encode();
   builder.SetLocation({sizes.layers - 1, -1, "head"});
@@ -153,7 +150,7 @@ sim::OpGraph BuildBert(const Spec& spec) {
   } else {
     bert.Classify(encoded);
   }
-  return builder.Finish(Describe(spec, read, sizes.layers, "stage"));
+  return builder.Finish(Describe(read, sizes.layers, "stage"));
 }
 
 }  // namespace stowplan::scenarios

@@ -10,16 +10,15 @@
 
 namespace stowplan::scenarios {
 
-sim::OpGraph BuildChain(const Spec& spec) {
-  ParameterReader read(spec);
-  const std::int64_t ops = read.Int("ops", 16, 1, 1'000'000);
-  const double us = read.Double("us", 100, 0, 1e9);
-  const sim::Bytes bytes = read.Int("bytes", 1'000'000, 0, std::int64_t{1} << 40);
+sim::OpGraph BuildChain(const Settings& read) {
+  const std::int64_t ops = read.Int("ops");
+  const double us = read.Double("us");
+  const sim::Bytes bytes = read.Int("bytes");
   const SpecimenCost cost = ReadSpecimenCost(read);
 
   sim::OpGraph graph;
-  graph.name = spec.name;
-  graph.attributes = Describe(spec, read, ops, "stage");
+  graph.name = read.name();
+  graph.attributes = Describe(read, ops, "stage");
   for (std::int64_t i = 0; i < ops; ++i) {
     sim::Op op = SpecimenOp("op" + std::to_string(i), cost, us, bytes);
     op.attributes = LocationAttributes({.stage = static_cast<int>(i)});

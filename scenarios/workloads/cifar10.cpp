@@ -101,21 +101,18 @@ Tensor BuildCell(GraphBuilder& b, const Arc& arc, std::int64_t stride, Tensor x,
 
 }  // namespace
 
-sim::OpGraph BuildCifar10(const Spec& spec) {
-  ParameterReader read(spec);
-  // No count is known: ResNet's factor, as for NASNet.
-  const ModelOptions options =
-      ReadModelOptions(read, {.batch = 160, .optimizer = Optimizer::kMomentum, .framework_ops = 10});
-  const auto index = static_cast<int>(read.Int("index", 0, 0, kFamilySize - 1));
-  const std::int64_t layers = read.Int("layers", 6, 3, 300);
-  const std::int64_t filters = read.Int("filters", 20, 2, 1 << 12);
+sim::OpGraph BuildCifar10(const Settings& read) {
+  const ModelOptions options = ReadModelOptions(read);
+  const auto index = static_cast<int>(read.Int("index"));
+  const std::int64_t layers = read.Int("layers");
+  const std::int64_t filters = read.Int("filters");
   if (layers % 3 != 0)
-    throw InputError(spec.ToString() + ": layers must be a multiple of 3, for three groups");
+    throw InputError(read.Canonical() + ": layers must be a multiple of 3, for three groups");
 
-  Dice dice = DiceOf(spec.name, index);
+  Dice dice = DiceOf(read.name(), index);
   const Arc normal = DrawArc(dice);
   const Arc reduction = DrawArc(dice);
-  GraphBuilder b(spec.name, options.builder);
+  GraphBuilder b(read.name(), options.builder);
   Stages stages(b);
   b.SetLocation({0, 0, "stem"});
   const Batch batch = ImageBatch(b, options.batch, 32);
@@ -131,8 +128,8 @@ sim::OpGraph BuildCifar10(const Spec& spec) {
   const Tensor x = StackCells(b, stages, skeleton, batch.images, cell(normal, 1), cell(reduction, 2));
   ClassifyCells(b, stages, x, 10, batch.labels);
 
-  sim::Attributes attributes = Describe(spec, read, stages.count(), "branch");
-  AddAttribute(attributes, "half", std::string(ToString(HalfOf(spec.name, index))));
+  sim::Attributes attributes = Describe(read, stages.count(), "branch");
+  AddAttribute(attributes, "half", std::string(ToString(HalfOf(read.name(), index))));
   AddAttribute(attributes, "normal_cell", ToString(normal));
   AddAttribute(attributes, "reduction_cell", ToString(reduction));
   return b.Finish(std::move(attributes));

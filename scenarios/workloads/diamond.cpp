@@ -9,19 +9,18 @@
 
 namespace stowplan::scenarios {
 
-sim::OpGraph BuildDiamond(const Spec& spec) {
-  ParameterReader read(spec);
-  const auto width = static_cast<int>(read.Int("width", 4, 1, 10'000));
-  const auto depth = static_cast<int>(read.Int("depth", 1, 1, 10'000));
-  const double us = read.Double("us", 100, 0, 1e9);
-  const sim::Bytes bytes = read.Int("bytes", 1'000'000, 0, std::int64_t{1} << 40);
+sim::OpGraph BuildDiamond(const Settings& read) {
+  const auto width = static_cast<int>(read.Int("width"));
+  const auto depth = static_cast<int>(read.Int("depth"));
+  const double us = read.Double("us");
+  const sim::Bytes bytes = read.Int("bytes");
   const SpecimenCost cost = ReadSpecimenCost(read);
   if (std::int64_t{width} * depth > 1'000'000)
     throw InputError("diamond: width x depth is over 1,000,000 ops");
 
   sim::OpGraph graph;
-  graph.name = spec.name;
-  graph.attributes = Describe(spec, read, depth + 2, "branch");
+  graph.name = read.name();
+  graph.attributes = Describe(read, depth + 2, "branch");
   const auto append = [&](const std::string& name, const std::vector<Tensor>& inputs, int stage, int branch) {
     sim::Op op = SpecimenOp(name, cost, us, bytes);
     op.inputs = inputs;

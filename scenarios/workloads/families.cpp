@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <numeric>
-#include <string_view>
 #include <utility>
 
 #include "scenarios/scenarios.h"
@@ -42,8 +41,7 @@ std::vector<std::string> FamilyMembers(const std::string& text) {
   Spec spec = Spec::Parse(text.substr(0, colon));
   std::vector<std::string> families;
   for (const WorkloadRow& row : Workloads()) {
-    if (std::string_view(row.parameters).find("index=0") != std::string_view::npos)
-      families.emplace_back(row.name);
+    if (row.settings.Find("index") != nullptr) families.emplace_back(row.name);
   }
   if (std::ranges::find(families, spec.name) == families.end())
     throw InputError("'" + spec.name + "' is no family of graphs" + DidYouMean(spec.name, families) +

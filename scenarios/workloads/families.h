@@ -7,11 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "scenarios/settings.h"
 #include "scenarios/workloads/dice.h"
 
 namespace stowplan::scenarios {
-
-inline constexpr int kFamilySize = 32;
 
 enum class Half : std::uint8_t { kTrain, kTest };
 const char* ToString(Half half);  // "train", "test": attribute `half` of a member's graph

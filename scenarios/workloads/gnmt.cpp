@@ -168,21 +168,18 @@ class Gnmt {
 
 }  // namespace
 
-sim::OpGraph BuildGnmt(const Spec& spec) {
-  ParameterReader read(spec);
-  // No count is known but "beyond 50,000" for 8 layers; the cells are those of NMT, so its factor.
-  const ModelOptions options =
-      ReadModelOptions(read, {.batch = 64, .optimizer = Optimizer::kSgd, .framework_ops = 4});
+sim::OpGraph BuildGnmt(const Settings& read) {
+  const ModelOptions options = ReadModelOptions(read);
   GnmtSizes sizes;
   sizes.batch = options.batch;
-  sizes.layers = static_cast<int>(read.Int("layers", 2, 2, 64));
-  sizes.hidden = read.Int("hidden", 1024, 1, 1 << 16);
-  sizes.steps = read.Int("steps", 40, 1, 1000);
-  sizes.vocabulary = read.Int("vocabulary", 32000, 2, 1 << 24);
+  sizes.layers = static_cast<int>(read.Int("layers"));
+  sizes.hidden = read.Int("hidden");
+  sizes.steps = read.Int("steps");
+  sizes.vocabulary = read.Int("vocabulary");
 
-  GraphBuilder builder(spec.name, options.builder);
+  GraphBuilder builder(read.name(), options.builder);
   Gnmt(builder, sizes).Build();
-  return builder.Finish(Describe(spec, read, sizes.layers, "stage"));
+  return builder.Finish(Describe(read, sizes.layers, "stage"));
 }
 
 }  // namespace stowplan::scenarios

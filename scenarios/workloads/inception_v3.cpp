@@ -154,16 +154,13 @@ class Inception {
 
 }  // namespace
 
-sim::OpGraph BuildInceptionV3(const Spec& spec) {
-  ParameterReader read(spec);
-  // 24,713 recalled framework ops / 1,121.
-  const ModelOptions options =
-      ReadModelOptions(read, {.batch = 32, .optimizer = Optimizer::kRmsProp, .framework_ops = 22});
-  const bool batch_norm = read.Bool("bn", true);
-  const bool auxiliary = read.Bool("aux", false);
-  const std::int64_t classes = read.Int("classes", 1000, 2, 1 << 20);
+sim::OpGraph BuildInceptionV3(const Settings& read) {
+  const ModelOptions options = ReadModelOptions(read);
+  const bool batch_norm = read.Bool("bn");
+  const bool auxiliary = read.Bool("aux");
+  const std::int64_t classes = read.Int("classes");
 
-  GraphBuilder builder(spec.name, options.builder);
+  GraphBuilder builder(read.name(), options.builder);
   Inception model(builder, batch_norm ? Norm::kBatchNoScale : Norm::kBias);
   builder.SetLocation({0, 0, "stem"});
   const Batch batch = ImageBatch(builder, options.batch, 299);
@@ -182,7 +179,7 @@ sim::OpGraph BuildInceptionV3(const Spec& spec) {
   x = model.BlockC("mixed_c1", x);
   model.Head(x, batch.labels, classes);
 
-  return builder.Finish(Describe(spec, read, model.stages(), "branch"));
+  return builder.Finish(Describe(read, model.stages(), "branch"));
 }
 
 }  // namespace stowplan::scenarios

@@ -11,23 +11,13 @@
 
 namespace stowplan::scenarios {
 
-sim::OpGraph BuildLlama(const Spec& spec) {
-  ParameterReader read(spec);
-  // Run eagerly an op of ours is about one of the framework's.
-  const ModelOptions options =
-      ReadModelOptions(read, {.batch = 1, .optimizer = Optimizer::kAdam, .framework_ops = 1});
-  const DecoderSizes sizes = ReadDecoderSizes(spec, read, options,
-                                              {.layers = 22,
-                                               .hidden = 2048,
-                                               .heads = 32,
-                                               .kv_heads = 4,
-                                               .feed_forward = 5632,
-                                               .sequence = 2048,
-                                               .vocabulary = 32000});
-  GraphBuilder builder(spec.name, options.builder);
+sim::OpGraph BuildLlama(const Settings& read) {
+  const ModelOptions options = ReadModelOptions(read);
+  const DecoderSizes sizes = ReadDecoderSizes(read, options);
+  GraphBuilder builder(read.name(), options.builder);
   BuildDecoder(builder, sizes,
                [&](Tensor x) { return SwiGlu(builder, "feed_forward", x, sizes.feed_forward); });
-  return builder.Finish(Describe(spec, read, sizes.layers, "stage"));
+  return builder.Finish(Describe(read, sizes.layers, "stage"));
 }
 
 }  // namespace stowplan::scenarios

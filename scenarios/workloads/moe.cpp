@@ -57,33 +57,24 @@ Tensor Mixture(GraphBuilder& b, const MixtureSizes& sizes, Tensor x) {
 
 }  // namespace
 
-sim::OpGraph BuildMoe(const Spec& spec) {
-  ParameterReader read(spec);
-  const ModelOptions options =
-      ReadModelOptions(read, {.batch = 8, .optimizer = Optimizer::kAdam, .framework_ops = 1});
-  const DecoderSizes sizes = ReadDecoderSizes(spec, read, options,
-                                              {.layers = 8,
-                                               .hidden = 1024,
-                                               .heads = 16,
-                                               .kv_heads = 8,
-                                               .feed_forward = 3584,
-                                               .sequence = 1024,
-                                               .vocabulary = 32000});
+sim::OpGraph BuildMoe(const Settings& read) {
+  const ModelOptions options = ReadModelOptions(read);
+  const DecoderSizes sizes = ReadDecoderSizes(read, options);
   MixtureSizes mixture{};
-  mixture.experts = static_cast<int>(read.Int("experts", 8, 2, 1 << 12));
-  mixture.top_k = read.Int("top_k", 2, 1, 1 << 12);
-  const double capacity = read.Double("capacity", 1, 0.01, 1e3);
+  mixture.experts = static_cast<int>(read.Int("experts"));
+  mixture.top_k = read.Int("top_k");
+  const double capacity = read.Double("capacity");
   if (mixture.top_k > mixture.experts) {
-    throw InputError(fmt::format("{}: a token cannot go to top_k={} of experts={}; choose fewer", spec.name,
+    throw InputError(fmt::format("{}: a token cannot go to top_k={} of experts={}; choose fewer", read.name(),
                                  mixture.top_k, mixture.experts));
   }
   const double share = static_cast<double>(sizes.tokens() * mixture.top_k) / mixture.experts;
   mixture.places = static_cast<std::int64_t>(std::ceil(share * capacity));
   mixture.width = sizes.feed_forward;
 
-  GraphBuilder builder(spec.name, options.builder);
+  GraphBuilder builder(read.name(), options.builder);
   BuildDecoder(builder, sizes, [&](Tensor x) { return Mixture(builder, mixture, x); });
-  return builder.Finish(Describe(spec, read, sizes.layers, "branch"));
+  return builder.Finish(Describe(read, sizes.layers, "branch"));
 }
 
 }  // namespace stowplan::scenarios

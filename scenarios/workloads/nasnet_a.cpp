@@ -19,14 +19,12 @@ namespace stowplan::scenarios {
 namespace {
 
 struct Size {
-  const char* name;
   std::int64_t image;
-  std::int64_t classes;
   CellSkeleton cells;
 };
-constexpr std::array kSizes = {Size{"mobile", 224, 1000, {32, true, 44, 4}},
-                               Size{"large", 331, 1000, {96, true, 168, 6, true}},
-                               Size{"cifar", 32, 10, {96, false, 32, 6}}};
+// In the order of the setting: mobile, large, cifar.
+constexpr std::array kSizes = {Size{224, {32, true, 44, 4}}, Size{331, {96, true, 168, 6, true}},
+                               Size{32, {96, false, 32, 6}}};
 
 Tensor Sum(GraphBuilder& b, int branch, Tensor x, Tensor y) {
   return Add(b, "add" + std::to_string(branch), x, y);
@@ -81,17 +79,12 @@ Tensor Reduction(GraphBuilder& b, Tensor x, Tensor previous, std::int64_t filter
 
 }  // namespace
 
-sim::OpGraph BuildNasNetA(const Spec& spec) {
-  ParameterReader read(spec);
-  // No count is known for NASNet: ResNet's factor is taken, the other network whose weights are all
-  // normalised.
-  const ModelOptions options =
-      ReadModelOptions(read, {.batch = 64, .optimizer = Optimizer::kRmsProp, .framework_ops = 10});
-  const std::string name = read.Choice("size", {kSizes[0].name, kSizes[1].name, kSizes[2].name});
-  const Size& size = *std::ranges::find_if(kSizes, [&](const Size& s) { return name == s.name; });
-  const std::int64_t classes = read.Int("classes", size.classes, 2, 1 << 20);
+sim::OpGraph BuildNasNetA(const Settings& read) {
+  const ModelOptions options = ReadModelOptions(read);
+  const Size& size = kSizes[read.Choice<std::size_t>("size")];
+  const std::int64_t classes = read.Int("classes");
 
-  GraphBuilder b(spec.name, options.builder);
+  GraphBuilder b(read.name(), options.builder);
   Stages stages(b);
   b.SetLocation({0, 0, "stem"});
   const Batch batch = ImageBatch(b, options.batch, size.image);
@@ -101,7 +94,7 @@ sim::OpGraph BuildNasNetA(const Spec& spec) {
   };
   const Tensor x = StackCells(b, stages, size.cells, batch.images, cell(Normal), cell(Reduction));
   ClassifyCells(b, stages, x, classes, batch.labels);
-  return b.Finish(Describe(spec, read, stages.count(), "branch"));
+  return b.Finish(Describe(read, stages.count(), "branch"));
 }
 
 }  // namespace stowplan::scenarios

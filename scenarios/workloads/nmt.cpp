@@ -140,16 +140,14 @@ class Translator {
   std::vector<Tensor> labels_;
 };
 
-constexpr std::int64_t kMostSteps = 1000;
-
-// 28,044 / 46,600 / 83,712 recalled framework ops over the fused ops of 2 / 4 / 8 layers.
-ModelDefaults Defaults(std::int64_t batch) {
-  return {.batch = batch, .optimizer = Optimizer::kAdam, .framework_ops = 4};
-}
-
-sim::OpGraph Build(const Spec& spec, const ModelOptions& options, const NmtSizes& sizes,
-                   sim::Attributes attributes) {
-  GraphBuilder builder(spec.name, options.builder);
+sim::OpGraph Build(const Settings& read, sim::Attributes attributes) {
+  const ModelOptions options = ReadModelOptions(read);
+  const NmtSizes sizes{.batch = options.batch,
+                       .layers = static_cast<int>(read.Int("layers")),
+                       .hidden = read.Int("hidden"),
+                       .steps = read.Int("steps"),
+                       .vocabulary = read.Int("vocabulary")};
+  GraphBuilder builder(read.name(), options.builder);
   Translator(builder, sizes).Build();
   return builder.Finish(std::move(attributes));
 }
@@ -160,12 +158,12 @@ struct Member {
 };
 
 // Every length with every batch, shuffled once for the family: members differ from one another.
-Member DrawMember(const std::string& family, int index) {
+Member DrawMember(int index) {
   std::vector<Member> all;
   for (std::int64_t steps = 10; steps <= 50; steps += 5) {
     for (const std::int64_t batch : {32, 64, 128, 256}) all.push_back({steps, batch});
   }
-  Dice dice = DiceOf(family, kFamilySize);  // beside the members' own dice
+  Dice dice = DiceOf("nmt_family", kFamilySize);  // beside the members' own dice
   for (std::size_t i = all.size() - 1; i > 0; --i) {
     std::swap(all[i], all[static_cast<std::size_t>(dice.Roll(static_cast<std::int64_t>(i) + 1))]);
   }
@@ -174,30 +172,23 @@ Member DrawMember(const std::string& family, int index) {
 
 }  // namespace
 
-sim::OpGraph BuildNmt(const Spec& spec) {
-  ParameterReader read(spec);
-  const ModelOptions options = ReadModelOptions(read, Defaults(64));
-  NmtSizes sizes{.batch = options.batch,
-                 .layers = static_cast<int>(read.Int("layers", 2, 1, 64)),
-                 .hidden = read.Int("hidden", 1024, 1, 1 << 16),
-                 .steps = read.Int("steps", 40, 1, kMostSteps),
-                 .vocabulary = read.Int("vocabulary", 40000, 2, 1 << 24)};
-  return Build(spec, options, sizes, Describe(spec, read, sizes.layers, "stage"));
+double NmtFamilySteps(double, double index, double) {
+  return static_cast<double>(DrawMember(static_cast<int>(index)).steps);
 }
 
-sim::OpGraph BuildNmtFamily(const Spec& spec) {
-  ParameterReader read(spec);
-  const auto index = static_cast<int>(read.Int("index", 0, 0, kFamilySize - 1));
-  const Member member = DrawMember(spec.name, index);
-  const ModelOptions options = ReadModelOptions(read, Defaults(member.batch));
-  NmtSizes sizes{.batch = options.batch,
-                 .layers = static_cast<int>(read.Int("layers", 2, 1, 64)),
-                 .hidden = read.Int("hidden", 512, 1, 1 << 16),
-                 .steps = read.Int("steps", member.steps, 1, kMostSteps),
-                 .vocabulary = read.Int("vocabulary", 30000, 2, 1 << 24)};
-  sim::Attributes attributes = Describe(spec, read, sizes.layers, "stage");
-  AddAttribute(attributes, "half", std::string(ToString(HalfOf(spec.name, index))));
-  return Build(spec, options, sizes, std::move(attributes));
+double NmtFamilyBatch(double, double index, double) {
+  return static_cast<double>(DrawMember(static_cast<int>(index)).batch);
+}
+
+sim::OpGraph BuildNmt(const Settings& read) {
+  return Build(read, Describe(read, read.Int("layers"), "stage"));
+}
+
+sim::OpGraph BuildNmtFamily(const Settings& read) {
+  sim::Attributes attributes = Describe(read, read.Int("layers"), "stage");
+  const Half half = HalfOf(read.name(), static_cast<int>(read.Int("index")));
+  AddAttribute(attributes, "half", std::string(ToString(half)));
+  return Build(read, std::move(attributes));
 }
 
 }  // namespace stowplan::scenarios

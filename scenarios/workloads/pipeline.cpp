@@ -10,21 +10,20 @@
 #include "scenarios/workloads/micro_batches.h"
 #include "scenarios/workloads/workloads.h"
 #include "sim/base/error.h"
+#include "sim/base/rows.h"
 
 namespace stowplan::scenarios {
 namespace {
 
 // The workload that `of` names where it has a batch; null = a file, or it has none.
 const WorkloadRow* FindBatched(const std::string& name) {
-  const auto& rows = Workloads();
-  const auto row = std::ranges::find_if(rows, [&](const WorkloadRow& known) { return name == known.name; });
-  const bool batched = row != rows.end() && std::string(row->parameters).find("batch=") != std::string::npos;
-  return batched ? &*row : nullptr;
+  const WorkloadRow* row = FindRow(Workloads(), name);
+  return row != nullptr && row->settings.Find("batch") != nullptr ? row : nullptr;
 }
 
 sim::OpGraph BuildShare(const std::string& of, std::int64_t k) {
   const WorkloadRow* row = FindBatched(of.substr(0, of.find('(')));
-  if (row == nullptr || row->build == BuildPipeline) {
+  if (row == nullptr) {
     sim::OpGraph whole = LoadGraph(of);
     if (sim::FindAttribute(whole.attributes, "schedule") != nullptr)
       throw InputError("pipeline: of=" + of +
@@ -34,7 +33,7 @@ sim::OpGraph BuildShare(const std::string& of, std::int64_t k) {
     share.Finish();
     return share;
   }
-  sim::OpGraph whole = row->build(Spec::Parse(of));
+  sim::OpGraph whole = row->build({Spec::Parse(of), row->settings});
   const auto batch = static_cast<std::int64_t>(sim::FindNumber(whole.attributes, "batch").value_or(1));
   if (k == 1) return whole;
   if (batch % k != 0) {
@@ -45,23 +44,22 @@ sim::OpGraph BuildShare(const std::string& of, std::int64_t k) {
   Spec spec = Spec::Parse(of);
   std::erase_if(spec.named, [](const auto& parameter) { return parameter.first == "batch"; });
   spec.named.emplace_back("batch", std::to_string(batch / k));
-  return row->build(spec);
+  return row->build({spec, row->settings});
 }
 
 }  // namespace
 
-sim::OpGraph BuildPipeline(const Spec& spec) {
-  ParameterReader read(spec);
-  const std::string of = read.String("of", "rnnlm(batch=64)");
-  const std::int64_t k = read.Int("micro_batches", 4, 1, 1 << 16);
-  const std::string schedule = read.Choice("schedule", {"gpipe", "1f1b"});
+sim::OpGraph BuildPipeline(const Settings& read) {
+  const std::string of = read.Text("of");
+  const std::int64_t k = read.Int("micro_batches");
+  const std::string schedule = read.Text("schedule");
   // What agents read of the graph that is repeated.
   const sim::OpGraph one = BuildShare(of, k);
   const auto layers = static_cast<std::int64_t>(sim::FindNumber(one.attributes, "layers").value_or(0));
   const sim::Attributes attributes =
-      Describe(spec, read, layers, sim::FindString(one.attributes, "expert").value_or("stage"));
+      Describe(read, layers, sim::FindString(one.attributes, "expert").value_or("stage"));
   sim::OpGraph graph = RepeatMicroBatch(one, k, schedule);
-  graph.name = spec.name;
+  graph.name = read.name();
   graph.attributes = attributes;
   graph.Finish();
   return graph;

@@ -149,24 +149,21 @@ class LanguageModel {
 
 }  // namespace
 
-sim::OpGraph BuildPtb(const Spec& spec) {
-  ParameterReader read(spec);
-  // No count is known: RNNLM's factor.
-  const ModelOptions options =
-      ReadModelOptions(read, {.batch = 20, .optimizer = Optimizer::kSgd, .framework_ops = 4});
-  const auto index = static_cast<int>(read.Int("index", 0, 0, kFamilySize - 1));
-  const std::int64_t nodes = read.Int("nodes", 12, 1, 100);
+sim::OpGraph BuildPtb(const Settings& read) {
+  const ModelOptions options = ReadModelOptions(read);
+  const auto index = static_cast<int>(read.Int("index"));
+  const std::int64_t nodes = read.Int("nodes");
   const PtbSizes sizes{.batch = options.batch,
-                       .hidden = read.Int("hidden", 720, 1, 1 << 16),
-                       .steps = read.Int("steps", 35, 1, 1000),
-                       .vocabulary = read.Int("vocabulary", 10000, 2, 1 << 24)};
+                       .hidden = read.Int("hidden"),
+                       .steps = read.Int("steps"),
+                       .vocabulary = read.Int("vocabulary")};
 
-  Dice dice = DiceOf(spec.name, index);
+  Dice dice = DiceOf(read.name(), index);
   const PtbCell cell = DrawCell(dice, nodes);
-  GraphBuilder builder(spec.name, options.builder);
+  GraphBuilder builder(read.name(), options.builder);
   LanguageModel(builder, sizes, cell).Build();
-  sim::Attributes attributes = Describe(spec, read, nodes, "stage");
-  AddAttribute(attributes, "half", std::string(ToString(HalfOf(spec.name, index))));
+  sim::Attributes attributes = Describe(read, nodes, "stage");
+  AddAttribute(attributes, "half", std::string(ToString(HalfOf(read.name(), index))));
   AddAttribute(attributes, "cell", ToString(cell));
   return builder.Finish(std::move(attributes));
 }

@@ -31,24 +31,23 @@ std::vector<Tensor> Producers(Dice& dice, std::int64_t op, std::int64_t width, s
 
 }  // namespace
 
-sim::OpGraph BuildRandomDag(const Spec& spec) {
-  ParameterReader read(spec);
-  const std::int64_t ops = read.Int("ops", 200, 1, 1'000'000);
-  const std::int64_t width = read.Int("width", 10, 1, 1'000'000);
-  const std::int64_t fan_in = read.Int("fan_in", 3, 1, 1000);
+sim::OpGraph BuildRandomDag(const Settings& read) {
+  const std::int64_t ops = read.Int("ops");
+  const std::int64_t width = read.Int("width");
+  const std::int64_t fan_in = read.Int("fan_in");
   if (ops * fan_in > kMostReads) {
     throw InputError("random_dag of " + std::to_string(ops) + " ops that read up to " +
                      std::to_string(fan_in) + " others each; ops times fan_in may be " +
                      std::to_string(kMostReads) + " at most");
   }
-  const std::int64_t us = read.Int("us", 100, 1, 1'000'000'000);
-  const sim::Bytes bytes = read.Int("bytes", 1'000'000, 0, std::int64_t{1} << 40);
-  const std::int64_t seed = read.Int("seed", 1, 0);
+  const std::int64_t us = read.Int("us");
+  const sim::Bytes bytes = read.Int("bytes");
+  const std::int64_t seed = read.Int("seed");
   const SpecimenCost cost = ReadSpecimenCost(read);
 
   sim::OpGraph graph;
-  graph.name = spec.name;
-  graph.attributes = Describe(spec, read, (ops + width - 1) / width, "stage");
+  graph.name = read.name();
+  graph.attributes = Describe(read, (ops + width - 1) / width, "stage");
   Dice dice(static_cast<std::uint64_t>(seed));
   for (std::int64_t i = 0; i < ops; ++i) {
     std::vector<Tensor> producers = Producers(dice, i, width, fan_in);

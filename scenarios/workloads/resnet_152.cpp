@@ -37,14 +37,11 @@ Tensor Bottleneck(GraphBuilder& b, Tensor x, std::int64_t width, std::int64_t st
 
 }  // namespace
 
-sim::OpGraph BuildResNet152(const Spec& spec) {
-  ParameterReader read(spec);
-  // 20,586 recalled framework ops / 2,121.
-  const ModelOptions options =
-      ReadModelOptions(read, {.batch = 32, .optimizer = Optimizer::kMomentum, .framework_ops = 10});
-  const std::int64_t classes = read.Int("classes", 1000, 2, 1 << 20);
+sim::OpGraph BuildResNet152(const Settings& read) {
+  const ModelOptions options = ReadModelOptions(read);
+  const std::int64_t classes = read.Int("classes");
 
-  GraphBuilder builder(spec.name, options.builder);
+  GraphBuilder builder(read.name(), options.builder);
   Stages stages(builder);
   stages.Next("conv1");
   const Batch batch = ImageBatch(builder, options.batch, 224);
@@ -62,7 +59,7 @@ sim::OpGraph BuildResNet152(const Spec& spec) {
   x = SpatialMean(builder, "pool5", x);
   Predict(builder, "loss", Dense(builder, "logits", x, classes), batch.labels);
 
-  return builder.Finish(Describe(spec, read, stages.count(), "branch"));
+  return builder.Finish(Describe(read, stages.count(), "branch"));
 }
 
 }  // namespace stowplan::scenarios

@@ -73,20 +73,17 @@ void SoftmaxPerStep(GraphBuilder& b, const RnnlmSizes& sizes, const std::vector<
 
 }  // namespace
 
-sim::OpGraph BuildRnnlm(const Spec& spec) {
-  ParameterReader read(spec);
-  // 9,021 recalled framework ops / about 2,200.
-  const ModelOptions options =
-      ReadModelOptions(read, {.batch = 64, .optimizer = Optimizer::kSgd, .framework_ops = 4});
+sim::OpGraph BuildRnnlm(const Settings& read) {
+  const ModelOptions options = ReadModelOptions(read);
   RnnlmSizes sizes;
   sizes.batch = options.batch;
-  sizes.layers = static_cast<int>(read.Int("layers", 2, 1, 64));
-  sizes.hidden = read.Int("hidden", 2048, 1, 1 << 16);
-  sizes.steps = read.Int("steps", 35, 1, 1000);
-  sizes.vocabulary = read.Int("vocabulary", 10000, 2, 1 << 24);
-  sizes.softmax_per_step = read.Choice("softmax", {"once", "per_step"}) == "per_step";
+  sizes.layers = static_cast<int>(read.Int("layers"));
+  sizes.hidden = read.Int("hidden");
+  sizes.steps = read.Int("steps");
+  sizes.vocabulary = read.Int("vocabulary");
+  sizes.softmax_per_step = read.Is("softmax", "per_step");
 
-  GraphBuilder builder(spec.name, options.builder);
+  GraphBuilder builder(read.name(), options.builder);
   const std::vector<Tensor> h = Recur(builder, sizes, Embed(builder, sizes));
   builder.SetLocation(AtLayer(sizes.layers - 1, "softmax"));
   if (sizes.softmax_per_step) {
@@ -94,7 +91,7 @@ sim::OpGraph BuildRnnlm(const Spec& spec) {
   } else {
     SoftmaxOnce(builder, sizes, h);
   }
-  return builder.Finish(Describe(spec, read, sizes.layers, "stage"));
+  return builder.Finish(Describe(read, sizes.layers, "stage"));
 }
 
 }  // namespace stowplan::scenarios

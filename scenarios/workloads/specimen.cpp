@@ -4,8 +4,8 @@
 
 namespace stowplan::scenarios {
 
-SpecimenCost ReadSpecimenCost(ParameterReader& read) {
-  return read.Choice("cost", {"us", "flops"}) == "us" ? SpecimenCost::kMicros : SpecimenCost::kFlops;
+SpecimenCost ReadSpecimenCost(const Settings& read) {
+  return read.Choice<SpecimenCost>("cost");
 }
 
 sim::Op SpecimenOp(const std::string& name, SpecimenCost cost, double us, sim::Bytes bytes) {

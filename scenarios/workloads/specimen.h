@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "sim/base/spec.h"
+#include "sim/base/settings.h"
 #include "sim/op_graph.h"
 
 namespace stowplan::scenarios {
@@ -13,7 +13,7 @@ enum class SpecimenCost : std::uint8_t {
   kMicros,  // cost_us: as if measured
   kFlops,   // a product of as many FLOPs as take that time at 1 TFLOP/s, for cost models to price
 };
-SpecimenCost ReadSpecimenCost(ParameterReader& read);  // cost=us|flops
+SpecimenCost ReadSpecimenCost(const Settings& read);
 
 // One output of `bytes`.
 sim::Op SpecimenOp(const std::string& name, SpecimenCost cost, double us, sim::Bytes bytes);

@@ -141,25 +141,22 @@ class TransformerXl {
 
 }  // namespace
 
-sim::OpGraph BuildTransformerXl(const Spec& spec) {
-  ParameterReader read(spec);
-  // No count of the published graph is known; NMT's factor.
-  const ModelOptions options =
-      ReadModelOptions(read, {.batch = 15, .optimizer = Optimizer::kAdam, .framework_ops = 4});
+sim::OpGraph BuildTransformerXl(const Settings& read) {
+  const ModelOptions options = ReadModelOptions(read);
   TransformerXlSizes sizes;
   sizes.batch = options.batch;
-  sizes.layers = static_cast<int>(read.Int("layers", 2, 1, 1000));
-  sizes.hidden = read.Int("hidden", 410, 1, 1 << 16);
-  sizes.heads = read.Int("heads", 10, 1, 1 << 10);
-  sizes.feed_forward = read.Int("feed_forward", 2100, 1, 1 << 18);
-  sizes.segment = read.Int("segment", 150, 1, 1 << 16);
-  sizes.memory = read.Int("memory", 150, 1, 1 << 16);
-  sizes.vocabulary = read.Int("vocabulary", 267735, 2, 1 << 24);
-  CheckMultiple(spec.name, "hidden", sizes.hidden, "heads", sizes.heads);
+  sizes.layers = static_cast<int>(read.Int("layers"));
+  sizes.hidden = read.Int("hidden");
+  sizes.heads = read.Int("heads");
+  sizes.feed_forward = read.Int("feed_forward");
+  sizes.segment = read.Int("segment");
+  sizes.memory = read.Int("memory");
+  sizes.vocabulary = read.Int("vocabulary");
+  CheckMultiple(read.name(), "hidden", sizes.hidden, "heads", sizes.heads);
 
-  GraphBuilder builder(spec.name, options.builder);
+  GraphBuilder builder(read.name(), options.builder);
   TransformerXl(builder, sizes).Build();
-  return builder.Finish(Describe(spec, read, sizes.layers, "stage"));
+  return builder.Finish(Describe(read, sizes.layers, "stage"));
 }
 
 }  // namespace stowplan::scenarios

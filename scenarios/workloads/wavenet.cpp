@@ -99,25 +99,22 @@ class WaveNet {
 
 }  // namespace
 
-sim::OpGraph BuildWaveNet(const Spec& spec) {
-  ParameterReader read(spec);
-  // No count is known: ResNet's factor, the other network of plain convolutions.
-  const ModelOptions options =
-      ReadModelOptions(read, {.batch = 1, .optimizer = Optimizer::kAdam, .framework_ops = 10});
+sim::OpGraph BuildWaveNet(const Settings& read) {
+  const ModelOptions options = ReadModelOptions(read);
   WaveNetSizes sizes;
   sizes.batch = options.batch;
-  sizes.stacks = static_cast<int>(read.Int("stacks", 2, 1, 100));
-  sizes.depth = static_cast<int>(read.Int("depth", 9, 1, 20));
-  sizes.residual = read.Int("residual", 128, 1, 1 << 14);
-  sizes.dilation = read.Int("dilation", 128, 1, 1 << 14);
-  sizes.skip = read.Int("skip", 256, 1, 1 << 14);
-  sizes.samples = read.Int("samples", 100'000, 1, 1 << 24);
-  sizes.onehot = read.Choice("input", {"scalar", "onehot"}) == "onehot";
+  sizes.stacks = static_cast<int>(read.Int("stacks"));
+  sizes.depth = static_cast<int>(read.Int("depth"));
+  sizes.residual = read.Int("residual");
+  sizes.dilation = read.Int("dilation");
+  sizes.skip = read.Int("skip");
+  sizes.samples = read.Int("samples");
+  sizes.onehot = read.Is("input", "onehot");
 
-  GraphBuilder builder(spec.name, options.builder);
+  GraphBuilder builder(read.name(), options.builder);
   WaveNet model(builder, sizes);
   model.Build();
-  return builder.Finish(Describe(spec, read, model.layers(), "stage"));
+  return builder.Finish(Describe(read, model.layers(), "stage"));
 }
 
 }  // namespace stowplan::scenarios

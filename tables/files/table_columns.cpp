@@ -36,11 +36,8 @@ void ReadSamples(const Value& value, TableColumn& column) {
   if (pass.name != "pass" || !pass.positional.empty())
     value.Fail(
         "is neither a count nor `pass`, one sample for each group, nor `pass(every=16)`, one for each 16");
-  At(value, [&] {
-    ParameterReader read(pass);
-    column.pass_every = read.Int("every", 1, 1, problem::kMaxSamples);
-    read.Finish();
-    return true;
+  column.pass_every = At(value, [&] {
+    return Settings(pass, {{{"every", "groups a sample", Whole(1, problem::kMaxSamples), "1"}}}).Int("every");
   });
 }
 

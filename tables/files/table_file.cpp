@@ -16,6 +16,7 @@
 #include "scenarios/workloads/families.h"
 #include "sim/base/error.h"
 #include "sim/base/nearest_name.h"
+#include "sim/base/rows.h"
 #include "sim/base/spec.h"
 #include "sim/formats/document/yaml_reader.h"
 #include "sim/formats/formats.h"
@@ -181,8 +182,7 @@ class TableReader {
     std::error_code ignored;
     if (fs::is_regular_file(workload, ignored) || IsOfDataFolder(workload)) return workload;
     const std::string name = At(value, [&] { return Spec::Parse(workload).name; });
-    std::vector<std::string> known;
-    for (const scenarios::WorkloadRow& row : scenarios::Workloads()) known.emplace_back(row.name);
+    const std::vector<std::string> known = NamesOf(scenarios::Workloads());
     if (std::ranges::find(known, name) == known.end())
       value.Fail(fmt::format("is {}, which is neither a file nor of `stowplan list workloads`{}", workload,
                              DidYouMean(name, known)));
@@ -343,7 +343,7 @@ class TableReader {
     std::vector<TableLine> lines;
     for (const std::string& member : Members(fields, "test")) {
       const std::string index =
-          At(value, [&] { return std::to_string(ParameterReader(Spec::Parse(member)).Int("index", 0)); });
+          At(value, [&] { return std::to_string(scenarios::WorkloadSettings(member).Int("index")); });
       TableLine line;
       line.place = value.Place();
       line.key = KeyOf(family) + "_" + index;

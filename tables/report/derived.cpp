@@ -7,6 +7,7 @@
 
 #include "output/console.h"
 #include "sim/base/error.h"
+#include "sim/base/rows.h"
 #include "sim/formats/formats.h"
 
 namespace stowplan::tables {
@@ -28,10 +29,7 @@ std::vector<TableResults> ReadExported(const std::string& folder) {
 }
 
 const DerivedRow* FindDerived(const std::string& name) {
-  for (const DerivedRow& row : DerivedTables()) {
-    if (row.name == name) return &row;
-  }
-  return nullptr;
+  return FindRow(DerivedTables(), name);
 }
 
 std::vector<std::pair<std::string, std::string>> DerivedProvenance(const std::string& name,

@@ -101,7 +101,7 @@ CellPlan PlanOfRow(const TableDefinition& table, const CellRecord& row) {
     plans.push_back(PlanCells(table, options).front());
   }
   const auto same = std::ranges::find_if(plans, [&](const CellPlan& plan) {
-    return plan.budget == row.budget && agents::GrouperName(plan.grouper) == row.units &&
+    return plan.budget == row.budget && agents::GrouperSettings(plan.grouper).Canonical() == row.units &&
            (!plan.column->trained || row.agent.ends_with(TrainingText(plan)));
   });
   CellPlan plan = same != plans.end() ? *same : plans[static_cast<std::size_t>(BudgetSize::kStandard)];

@@ -92,17 +92,15 @@ TEST(Groupers, TableAndNamesRoundTrip) {
   for (const GrouperRow& row : Groupers()) {
     const std::string name = MakeUnits(row.name, *c->problem).grouper;
     EXPECT_EQ(MakeUnits(name, *c->problem).grouper, name);
-    EXPECT_EQ(GrouperName(row.name), name);
-    const std::string parameters = row.parameters;
-    EXPECT_EQ(name, row.name + (parameters.empty() ? "" : "(" + parameters + ")"));
+    EXPECT_EQ(GrouperSettings(row.name).Canonical(), name);
     EXPECT_THROW(MakeUnits(std::string(row.name) + "(colour=red)", *c->problem), InputError);
   }
   EXPECT_THAT([&] { MakeUnits("metis", *c->problem); },
               ThrowsMessage<InputError>(HasSubstr("neighbour, stage and tied")));
   EXPECT_THROW(MakeUnits("neighbour(groups=0)", *c->problem), InputError);
-  EXPECT_EQ(GrouperName(""), "colocation");
-  EXPECT_EQ(GrouperName("tied(groups=3)"), "tied(groups=3)");
-  EXPECT_THROW(GrouperName("metis"), InputError);
+  EXPECT_EQ(GrouperSettings("").Canonical(), "colocation");
+  EXPECT_EQ(GrouperSettings("tied(groups=3)").Canonical(), "tied(groups=3)");
+  EXPECT_THROW(GrouperSettings("metis"), InputError);
 }
 
 TEST(Neighbour, MeetsTheCountAndMakesNoCycle) {

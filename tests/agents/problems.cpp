@@ -199,12 +199,10 @@ std::string SmallSpec(const AgentRow& row) {
     return "external(command=python3 -B " STOWPLAN_SOURCE_DIR "/examples/outside_agent.py,timeout=60)";
   if (row.name == std::string("pilot") || row.name == std::string("portfolio"))
     return row.name + std::string("(plan=8000)");
-  const std::string parameters = row.parameters;
   std::string small;
   for (const char* size : {"width=8", "groups=4", "iterations=10"}) {
-    const std::string key = std::string(size).substr(0, std::string(size).find('=') + 1);
-    const std::size_t at = parameters.find(" " + key);
-    if (row.kind == AgentKind::kLearner && at != std::string::npos)
+    const std::string key = std::string(size).substr(0, std::string(size).find('='));
+    if (row.kind == AgentKind::kLearner && row.settings.Find(key) != nullptr)
       small += (small.empty() ? "" : ",") + std::string(size);
   }
   return row.name + (small.empty() ? "" : "(" + small + ")");

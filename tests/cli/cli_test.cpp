@@ -104,7 +104,10 @@ TEST(Cli, WrongCallsGetOneSentence) {
   ExpectRefused({"simulate", "net.json", "--cluster", "k40"},
                 "stowplan simulate does not take \"net.json\" (a graph is given as --graph net.json);");
   ExpectRefused({"list", "agents", "--wrong"}, "stowplan list has no option --wrong;");
-  ExpectRefused({"list", "agents", "tables"}, "stowplan list does not take \"tables\"");
+  ExpectRefused({"list", "agents", "tables"},
+                "stowplan list agents: there is no \"tables\"; there are cpu_only,");
+  ExpectRefused({"list", "agents", "rnn", "tables"}, "stowplan list does not take \"tables\"");
+  ExpectRefused({"list", "agents", "rn"}, "(did you mean rnn?)");
   ExpectRefused({"list", "planets"}, "planets");
   ExpectRefused({"table", "run", "no_such_table"}, "hierarchical");
   ExpectRefused({"table", "run", "hierarchical", "--seeds", "0"},

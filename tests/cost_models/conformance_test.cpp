@@ -44,7 +44,7 @@ std::vector<std::string> AllSpecs() {
   std::vector<std::string> specs;
   for (const CostModelRow& row : CostModels()) {
     specs.emplace_back(row.name);
-    if (std::string(row.parameters).find("file=") != std::string::npos) {
+    if (row.settings.Find("file") != nullptr) {
       specs.push_back(std::string(row.name) + "(file=" + ParameterFile() + ")");
     }
   }

@@ -22,8 +22,7 @@ using ::testing::HasSubstr;
 class WorkloadTest : public ::testing::TestWithParam<WorkloadRow> {
  protected:
   sim::OpGraph Build(const std::string& parameters = "") const {
-    return GetParam().build(
-        Spec::Parse(GetParam().name + (parameters.empty() ? "" : "(" + parameters + ")")));
+    return GetParam().build(WorkloadSettings(GetParam().name + ("(" + parameters + ")")));
   }
   // Deep-learning models, as against specimens, have phases and variables.
   static bool IsModel(const sim::OpGraph& graph) {
@@ -49,10 +48,9 @@ TEST_P(WorkloadTest, IsSoundAsAGraph) {
 
 TEST_P(WorkloadTest, NamesItselfInFull) {
   const sim::OpGraph graph = Build();
-  const std::string canonical = std::string(GetParam().name) + "(" + GetParam().parameters + ")";
-  EXPECT_EQ(sim::FindString(graph.attributes, "workload"), canonical)
-      << "the table must list the parameters in force";
-  const sim::OpGraph again = GetParam().build(Spec::Parse(canonical));
+  const std::string canonical = WorkloadSettings(GetParam().name).Canonical();
+  EXPECT_EQ(sim::FindString(graph.attributes, "workload"), canonical);
+  const sim::OpGraph again = GetParam().build(WorkloadSettings(canonical));
   ASSERT_EQ(again.size(), graph.size());
   EXPECT_EQ(again.attributes, graph.attributes);
   for (std::size_t i = 0; i < graph.ops.size(); ++i) {

@@ -8,9 +8,6 @@
 
 namespace stowplan::agents::rl {
 
-// Of preset `tuned`, as in the copying control.
-inline constexpr double kTunedStay = 0.9;
-
 class Stay {
  public:
   // A fresh policy whose other logits are equal makes its neighbour's choice with this probability; 0 = off. Items are

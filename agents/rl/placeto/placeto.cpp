@@ -35,8 +35,8 @@
 
 namespace stowplan::agents::rl {
 
-std::unique_ptr<Agent> MakePlaceto(const Spec& spec) {
-  const PlacetoOptions options = ReadPlacetoOptions(spec);
+std::unique_ptr<Agent> MakePlaceto(const Settings& read) {
+  const PlacetoOptions options = ReadPlacetoOptions(read);
   return MakeLearningAgent(options.name,
                            [options](const auto& tasks, const auto& evaluators, const auto& search) {
                              return std::make_unique<PlacetoLearner>(options, tasks, evaluators, search);

@@ -1,11 +1,11 @@
-// The settings of Placeto, as parameters of its name (docs/protocol.md#placeto).
+// The settings of Placeto (agents/learner_settings.cpp, docs/protocol.md#placeto).
 #pragma once
 
 #include <cstdint>
 #include <string>
 
 #include "agents/rl/reinforce.h"
-#include "sim/base/spec.h"
+#include "sim/base/settings.h"
 
 namespace stowplan::agents::rl {
 
@@ -63,7 +63,7 @@ struct PlacetoOptions {
   bool relative = true;  // costs are divided by the reference runtime
 };
 
-// Throws InputError for unknown parameters and values out of range.
-PlacetoOptions ReadPlacetoOptions(const Spec& spec);
+// Throws InputError for the control that learns, offers=greedy with a learning rate.
+PlacetoOptions ReadPlacetoOptions(const Settings& read);
 
 }  // namespace stowplan::agents::rl

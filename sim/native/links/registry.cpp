@@ -1,7 +1,6 @@
-#include <algorithm>
-
 #include "sim/base/error.h"
 #include "sim/base/nearest_name.h"
+#include "sim/base/rows.h"
 #include "sim/base/spec.h"
 #include "sim/interconnect.h"
 #include "sim/native/native_simulator.h"
@@ -38,9 +37,8 @@ const std::vector<InterconnectRow>& Interconnects() {
 }
 
 void CheckInterconnect(const std::string& name) {
-  std::vector<std::string> known;
-  for (const InterconnectRow& row : Interconnects()) known.emplace_back(row.name);
-  if (std::find(known.begin(), known.end(), name) != known.end()) return;
+  if (FindRow(Interconnects(), name) != nullptr) return;
+  const std::vector<std::string> known = NamesOf(Interconnects());
   throw InputError("interconnect '" + name + "' is not known" + DidYouMean(name, known) + "; there are " +
                    JoinNames(known));
 }
@@ -48,8 +46,7 @@ void CheckInterconnect(const std::string& name) {
 const InterconnectRow& InterconnectOf(const Cluster& cluster) {
   const std::string wanted = cluster.links.empty() ? "ideal" : cluster.interconnect;
   CheckInterconnect(wanted);
-  const auto& rows = Interconnects();
-  return *std::find_if(rows.begin(), rows.end(), [&](const auto& row) { return row.name == wanted; });
+  return *FindRow(Interconnects(), wanted);
 }
 
 }  // namespace stowplan::sim

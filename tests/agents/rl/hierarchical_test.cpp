@@ -95,7 +95,7 @@ TEST(HierarchicalPolicy, AFreshGrouperDrawsTheClusters) {
   Rng init(1, "init");
   HierarchicalOptions options;
   options.groups = 8;
-  options.clusters = kTunedClusters;
+  options.clusters = 12;
   options.sequence.placer.width = 8;
   HierarchicalPolicy policy("hierarchical", options, {&made->task}, init);
   const Draws draws = policy.Draw(0, 1, {}, nullptr);

@@ -37,37 +37,21 @@ class EachLearner : public testing::TestWithParam<AgentRow> {
  protected:
   // With small networks where the size is a parameter.
   std::unique_ptr<Agent> Make() const {
-    return GetParam().make(Spec::Parse(SmallSpec(*FindAgent(GetParam().name))));
+    return GetParam().make(AgentSettings(SmallSpec(*FindAgent(GetParam().name))));
   }
   // Of several presets the one whose weights are for any graph.
   std::unique_ptr<Agent> MakeForTransfer() const {
-    const bool has_preset =
-        std::string(FindAgent(GetParam().name)->parameters).find("|transfer|") != std::string::npos;
-    return has_preset ? Make("preset=transfer") : Make();
+    const std::vector<std::string>& presets = Find("preset")->values.choices;
+    return std::ranges::count(presets, "transfer") > 0 ? Make("preset=transfer") : Make();
+  }
+  // nullptr = it has no such setting.
+  const Setting* Find(const std::string& setting) const {
+    return FindAgent(GetParam().name)->settings.Find(setting);
   }
   std::unique_ptr<Agent> Make(const std::string& parameters) const {
-    return GetParam().make(Spec::Parse(GetParam().name + ("(" + parameters + ")")));
+    return GetParam().make(AgentSettings(GetParam().name + ("(" + parameters + ")")));
   }
 };
-
-TEST_P(EachLearner, TakesTheListedParameters) {
-  const AgentRow* row = FindAgent(GetParam().name);
-  ASSERT_NE(row, nullptr);
-  const Spec canonical = Spec::Parse(Make()->name());
-  for (const auto& [key, value] : canonical.named) EXPECT_THAT(row->parameters, HasSubstr(key + "="));
-}
-
-TEST_P(EachLearner, PresetsAndSizesAreCanonicalNames) {
-  for (const std::string preset : {"tuned", "paper", "code"}) {
-    try {
-      const std::string name = Make("preset=" + preset)->name();
-      EXPECT_EQ(GetParam().make(Spec::Parse(name))->name(), name);
-    } catch (const InputError& error) {
-      EXPECT_THAT(error.what(), HasSubstr("preset")) << "only `code` may be absent, and must be named so";
-      EXPECT_EQ(preset, "code");
-    }
-  }
-}
 
 // docs/protocol.md#rnn: the network of the open planner is a choice of its own, and that of its preset.
 TEST(Rnn, HasTwoNetworks) {
@@ -223,7 +207,7 @@ double FirstEntropy(const std::string& log) {
 // A policy that is sure of something before it has seen a reward tries nothing else: it stays where its random
 // weights put it. Units with many neighbours, as groups of real networks have, are what makes one sure.
 TEST_P(EachLearner, FreshPolicyIsUndecidedWhereUnitsHaveManyNeighbours) {
-  if (std::string(FindAgent(GetParam().name)->parameters).find("imitate=") != std::string::npos)
+  if (Find("imitate") != nullptr)
     GTEST_SKIP() << "is decided by what it imitated, as far as `smoothing` lets it";
   std::vector<TestOp> ops;
   for (int i = 0; i < 40; ++i) {
@@ -232,19 +216,17 @@ TEST_P(EachLearner, FreshPolicyIsUndecidedWhereUnitsHaveManyNeighbours) {
   }
   const auto made = MakeTestTask(ops);
   const std::string path = InTemp("fresh.ckpt");
-  const bool walks =
-      std::string(FindAgent(GetParam().name)->parameters).find("episodes=") != std::string::npos;
-  const bool stays = std::string(FindAgent(GetParam().name)->parameters).find("stay=") != std::string::npos;
+  const bool walks = Find("episodes") != nullptr;
+  const bool stays = Find("stay") != nullptr;
   // From the best placement few units move by intention: the walk is the preset that has to be undecided. That units stay
   // with their neighbours is intended.
   // Half of a grouper's decisions are groups, on which it is nearly sure on purpose; with as many as units none is empty.
-  const bool groups =
-      std::string(FindAgent(GetParam().name)->parameters).find("groups=") != std::string::npos;
+  const bool groups = Find("groups") != nullptr;
   const std::string spec = std::string(GetParam().name) + (walks    ? "(preset=walk)"
                                                            : groups ? "(groups=40,stay=0)"
                                                            : stays  ? "(stay=0)"
                                                                     : "");
-  SearchOnce(*GetParam().make(Spec::Parse(spec)), made->task, walks ? 4 * 41 : 21, {.checkpoint = path});
+  SearchOnce(*GetParam().make(AgentSettings(spec)), made->task, walks ? 4 * 41 : 21, {.checkpoint = path});
   EXPECT_GT(FirstEntropy(path + ".log.csv"), (groups ? 0.45 : 0.9) * std::log(2));
 }
 
@@ -268,7 +250,7 @@ TEST_P(EachLearner, LearnsTheOneDecisionThatMatters) {
 
 // The cheapest case of the learning gate that no single device solves: two chains whose copies take as long as their ops.
 TEST_P(EachLearner, PlacesChainsInContiguousPieces) {
-  if (std::string(FindAgent(GetParam().name)->parameters).find("episodes=") != std::string::npos)
+  if (Find("episodes") != nullptr)
     GTEST_SKIP() << "walks on from its best placement: how its samples spread says what it explores, not "
                     "what it knows";
   constexpr int kLength = 8;
@@ -277,7 +259,7 @@ TEST_P(EachLearner, PlacesChainsInContiguousPieces) {
     ops.push_back({10'000, 100'000'000, i < 2 ? std::vector<int>{} : std::vector<int>{i - 2}});
   const auto made = MakeTestTask(ops);
   const Samples samples =
-      SearchOnce(*GetParam().make(Spec::Parse(SmallSpec(*FindAgent(GetParam().name)))), made->task, 3000);
+      SearchOnce(*GetParam().make(AgentSettings(SmallSpec(*FindAgent(GetParam().name)))), made->task, 3000);
   const auto mean = [&](std::size_t first) {
     double sum = 0;
     for (std::size_t i = first; i < first + 300; ++i) sum += sim::ToMicros(samples.runtimes[i]) / 300;
@@ -289,9 +271,7 @@ TEST_P(EachLearner, PlacesChainsInContiguousPieces) {
 // The policy itself, not only its luckiest draw: ops of two types, each ten times as fast on a device of its
 // own.
 TEST_P(EachLearner, OverfitsATinyGraphToTheOptimum) {
-  const std::string parameters = FindAgent(GetParam().name)->parameters;
-  if (parameters.find("batch=") == std::string::npos)
-    GTEST_SKIP() << "no one-shot learner: it has a test of its own";
+  if (Find("batch") == nullptr) GTEST_SKIP() << "no one-shot learner: it has a test of its own";
   Case tiny;
   for (int i = 0; i < 6; ++i) {
     const bool first = i % 3 == 0;
@@ -310,7 +290,7 @@ TEST_P(EachLearner, OverfitsATinyGraphToTheOptimum) {
   const bool short_steps =
       GetParam().name == std::string("sgdp") || spec.find("groups=") != std::string::npos;
   spec.insert(spec.size() - 1, fmt::format(",lr={},entropy=1,loss=sum", short_steps ? 0.003 : 0.01));
-  const auto agent = GetParam().make(Spec::Parse(spec));
+  const auto agent = GetParam().make(AgentSettings(spec));
   SearchOnce(*agent, task, 4000);
   const std::string path = InTemp("overfit.ckpt");
   dynamic_cast<Transferable&>(*agent).Save(path);

@@ -14,7 +14,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 PlacetoOptions Options(const std::string& spec) {
-  return ReadPlacetoOptions(Spec::Parse(spec));
+  return ReadPlacetoOptions(AgentSettings(spec));
 }
 
 TEST(PlacetoOptions, PresetsOfTheProtocol) {
@@ -22,9 +22,9 @@ TEST(PlacetoOptions, PresetsOfTheProtocol) {
   EXPECT_EQ(tuned.every, 16);
   EXPECT_EQ(tuned.moves.first, 2.5);
   EXPECT_EQ(tuned.moves.last, 1);
-  EXPECT_EQ(ReadPlacetoOptions(Spec::Parse("placeto(moves=6)")).moves.last, 6);
-  EXPECT_EQ(ReadPlacetoOptions(Spec::Parse("placeto(moves=6,moves_end=2)")).moves.last, 2);
-  EXPECT_EQ(ReadPlacetoOptions(Spec::Parse("placeto(preset=walk,moves=2)")).moves.last, 2);
+  EXPECT_EQ(ReadPlacetoOptions(AgentSettings("placeto(moves=6)")).moves.last, 6);
+  EXPECT_EQ(ReadPlacetoOptions(AgentSettings("placeto(moves=6,moves_end=2)")).moves.last, 2);
+  EXPECT_EQ(ReadPlacetoOptions(AgentSettings("placeto(preset=walk,moves=2)")).moves.last, 2);
   EXPECT_FALSE(tuned.repeats);
   EXPECT_EQ(tuned.start, PlacetoOptions::Start::kBest);
   EXPECT_EQ(tuned.reward, PlacetoOptions::Reward::kBestLater);

@@ -46,7 +46,7 @@ TEST(Placeto, SpendsExactlyTheBudget) {
 TEST(Placeto, EpisodesTimesUnitsPlusOneEqualsTheCounter) {
   const auto made = MakeTestTask(RandomDag(7, 1));
   Evaluator evaluator(made->task, {.budget = 100});
-  PlacetoLearner learner(ReadPlacetoOptions(Spec::Parse("placeto(preset=walk,greedy=8)")), {&made->task},
+  PlacetoLearner learner(ReadPlacetoOptions(AgentSettings("placeto(preset=walk,greedy=8)")), {&made->task},
                          {&evaluator}, {});
   std::vector<std::int64_t> samples, episodes;
   learner.on_update = [&](const UpdateRecord& record) {
@@ -102,7 +102,7 @@ TEST(Placeto, LearnsFromTheActionsThatWereEvaluated) {
   Samples samples;
   Evaluator evaluator(made->task, {.budget = 13 * 4 * 3});
   Observe(evaluator, samples);
-  const PlacetoOptions options = ReadPlacetoOptions(Spec::Parse("placeto(preset=walk,lr=0.01,greedy=0)"));
+  const PlacetoOptions options = ReadPlacetoOptions(AgentSettings("placeto(preset=walk,lr=0.01,greedy=0)"));
   PlacetoLearner learner(options, {&made->task}, {&evaluator}, {});
   const PlacetoView view(made->task, options);
   std::size_t seen = 0;
@@ -126,7 +126,7 @@ TEST(Placeto, LearnsFromTheActionsThatWereEvaluated) {
 TEST(Placeto, LearnsFromTheOffersThatWereMet) {
   const auto made = MakeTestTask(RandomDag(40, 2), 3);
   for (const char* spec : {"placeto(every=7)", "placeto(every=7,passes=2,lr=0.1)"}) {
-    const PlacetoOptions options = ReadPlacetoOptions(Spec::Parse(spec));
+    const PlacetoOptions options = ReadPlacetoOptions(AgentSettings(spec));
     Evaluator evaluator(made->task, {.budget = 300});
     PlacetoLearner learner(options, {&made->task}, {&evaluator}, {});
     const PlacetoView view(made->task, options);
@@ -166,7 +166,7 @@ TEST(Placeto, EpisodesOfAnotherShapeAreRefused) {
   for (const char* spec :
        {"placeto(every=4,passes=2)", "placeto(preset=walk)", "placeto(preset=walk,starts=no)"}) {
     SCOPED_TRACE(spec);
-    const PlacetoOptions options = ReadPlacetoOptions(Spec::Parse(spec));
+    const PlacetoOptions options = ReadPlacetoOptions(AgentSettings(spec));
     Evaluator evaluator(made->task, {.budget = 120});
     PlacetoLearner learner(options, {&made->task}, {&evaluator}, {});
     const PlacetoView view(made->task, options);
@@ -222,7 +222,7 @@ TEST(Placeto, GoesOnFromEverySample) {
           if (++seen == at && !resume) stop = true;
         };
         one.observer = two.observer = watch;
-        PlacetoLearner learner(ReadPlacetoOptions(Spec::Parse(spec)), {&first->task, &second->task},
+        PlacetoLearner learner(ReadPlacetoOptions(AgentSettings(spec)), {&first->task, &second->task},
                                {&one, &two}, {.checkpoint = path, .resume = resume});
         learner.Run();
         return std::pair(one.remaining(), two.remaining());
@@ -238,7 +238,7 @@ TEST(Placeto, GoesOnFromEverySample) {
 TEST(Placeto, LossOfOneUnitOnTwoDevicesEqualsTheClosedForm) {
   const auto made = MakeTestTask({{100, 0, {}}});
   Evaluator evaluator(made->task, {.budget = 16});
-  PlacetoLearner learner(ReadPlacetoOptions(Spec::Parse("placeto(preset=walk,episodes=8,entropy=0.1)")),
+  PlacetoLearner learner(ReadPlacetoOptions(AgentSettings("placeto(preset=walk,episodes=8,entropy=0.1)")),
                          {&made->task}, {&evaluator}, {});
   int updates = 0;
   learner.on_update = [&](const UpdateRecord& record) {
@@ -261,7 +261,7 @@ TEST(Placeto, LearningRateZeroEqualsTheUntrainedPolicy) {
   const auto made = MakeTestTask(RandomDag(9, 3), 2);
   const std::uint64_t seed = 11;
   const PlacetoOptions options =
-      ReadPlacetoOptions(Spec::Parse("placeto(preset=walk,lr=0,greedy=0,episodes=3,start=single)"));
+      ReadPlacetoOptions(AgentSettings("placeto(preset=walk,lr=0,greedy=0,episodes=3,start=single)"));
   const Samples samples = SearchOnce(options.name, made->task, 3 * 10 * 4, {.seed = seed});
 
   Evaluator unused(made->task, {.budget = 1});
@@ -363,7 +363,7 @@ TEST(Placeto, MemoryPenaltyDrivesAwayFromWhatDoesNotFit) {
   EXPECT_FALSE(Evaluator(made->task, {.budget = 1}).Evaluate({0, 0}).feasible);
   Evaluator evaluator(made->task, {.budget = 3 * 1000});
   PlacetoLearner learner(
-      ReadPlacetoOptions(Spec::Parse("placeto(preset=walk,lr=0.005,entropy=0.01,start=single)")),
+      ReadPlacetoOptions(AgentSettings("placeto(preset=walk,lr=0.005,entropy=0.01,start=single)")),
       {&made->task}, {&evaluator}, {});
   std::vector<double> costs;
   learner.on_update = [&costs](const UpdateRecord& record) { costs.push_back(record.mean_cost); };
@@ -432,7 +432,7 @@ TEST(Placeto, WhatIsKnownIsNotEvaluatedAgain) {
   Samples samples;
   Evaluator evaluator(made->task, {.budget = 300});
   Observe(evaluator, samples);
-  PlacetoLearner learner(ReadPlacetoOptions(Spec::Parse("placeto(every=2,episodes=1,moves=1)")),
+  PlacetoLearner learner(ReadPlacetoOptions(AgentSettings("placeto(every=2,episodes=1,moves=1)")),
                          {&made->task}, {&evaluator}, {});
   std::int64_t spent = 0, updates = 0;
   learner.on_update = [&](const UpdateRecord& record) {
@@ -460,7 +460,7 @@ TEST(Placeto, MovesOfAPassAreSteered) {
   for (const double moves : {1.0, 6.0}) {
     Evaluator evaluator(made->task, {.budget = 2000});
     PlacetoLearner learner(
-        ReadPlacetoOptions(Spec::Parse("placeto(every=20,moves=" + std::to_string(moves) + ")")),
+        ReadPlacetoOptions(AgentSettings("placeto(every=20,moves=" + std::to_string(moves) + ")")),
         {&made->task}, {&evaluator}, {});
     double sum = 0, episodes = 0;
     learner.on_update = [&](const UpdateRecord&) {
