@@ -1,5 +1,6 @@
 // What the table says of every agent's settings is what the agent takes and does.
 #include <cmath>
+#include <fstream>
 #include <limits>
 
 #include <fmt/format.h>
@@ -14,7 +15,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-class AgentSettingsTest : public testing::TestWithParam<AgentRow> {
+class AgentSettingsTest : public ::testing::TestWithParam<AgentRow> {
  protected:
   void SetUp() override {
     if (GetParam().kind != AgentKind::kLearner) return;
@@ -113,7 +114,17 @@ TEST_P(AgentSettingsTest, NamesSayEverySettingOfEveryPresetAndSize) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Agents, AgentSettingsTest, testing::ValuesIn(Agents()),
+// Rows of results are found again by these names: every agent of results/*/rows.csv, and what it was called in full when this
+// file was written.
+TEST(AgentNames, StayAsTheyWereRecorded) {
+  std::ifstream lines(STOWPLAN_SOURCE_DIR "/tests/agents/recorded_names.txt");
+  int kept = 0;
+  for (std::string agent, name; std::getline(lines, agent, ' ') && std::getline(lines, name); ++kept)
+    EXPECT_EQ(AgentSettings(agent).Canonical(), name);
+  EXPECT_EQ(kept, 115);
+}
+
+INSTANTIATE_TEST_SUITE_P(Agents, AgentSettingsTest, ::testing::ValuesIn(Agents()),
                          [](const auto& row) { return std::string(row.param.name); });
 
 }  // namespace

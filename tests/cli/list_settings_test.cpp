@@ -39,7 +39,8 @@ TEST(ListSettings, DefaultsOfEveryPresetAndSizeAreThoseInForce) {
     for (const std::string& preset : presets) {
       std::vector<std::pair<std::string, std::string>> listed;
       for (const auto& setting : row["settings"]) {
-        const nlohmann::json value = preset.empty() ? setting["default"] : setting["defaults"].value(preset, nlohmann::json());
+        const nlohmann::json value =
+            preset.empty() ? setting["default"] : setting["defaults"].value(preset, nlohmann::json());
         if (!value.is_null()) listed.emplace_back(setting["name"], TextOf(value));
       }
       const std::string name = agents::AgentSettings(agent + "(" + preset + ")").Canonical();
@@ -52,10 +53,12 @@ TEST(ListSettings, DefaultsOfEveryPresetAndSizeAreThoseInForce) {
 
 TEST(ListSettings, OneIsShownWithItsOwn) {
   const std::string rnn = RunStowplan({"list", "agents", "rnn"}).out;
-  for (const char* part : {"\nwidth ", " from 2 to 8192\n", "otherwise: preset=paper|code: 128; size=full: 512\n",
-                           "no more than lr\n", "source: Mirhoseini"})
+  for (const char* part :
+       {"\nwidth ", " from 2 to 8192\n", "otherwise: preset=paper|code: 128; size=full: 512\n",
+        "no more than lr\n", "source: Mirhoseini"})
     EXPECT_THAT(rnn, HasSubstr(part));
-  EXPECT_THAT(RunStowplan({"list", "agents"}).out, HasSubstr("With the settings of one: stowplan list agents NAME."));
+  EXPECT_THAT(RunStowplan({"list", "agents"}).out,
+              HasSubstr("With the settings of one: stowplan list agents NAME."));
   const auto json = JsonOf(RunStowplan({"list", "agents", "placeto", "--json", "-"}));
   ASSERT_EQ(json.size(), 1u);
   const auto& lr = json[0]["settings"][10];
