@@ -18,11 +18,12 @@ class PathFinder {
   PathFinder(const Problem& problem, const Placement& placement, const Outcome& outcome)
       : graph_(problem.graph()), c_(problem.compiled()), placement_(placement), outcome_(outcome) {
     for (OpIndex op = 0; op < c_.ops; ++op) {
-      by_end_.push_back({OpEnd(op), Kind::kOp, op});
+      by_end_.push_back({OpEnd(op), CriticalStep::Kind::kOp, op});
       by_issue_.push_back({Times(op).issue, op});
     }
     for (std::size_t t = 0; t < outcome.transfers.size(); ++t) {
-      by_end_.push_back({outcome.transfers[t].end, Kind::kTransfer, static_cast<std::int32_t>(t)});
+      by_end_.push_back(
+          {outcome.transfers[t].end, CriticalStep::Kind::kTransfer, static_cast<std::int32_t>(t)});
       incoming_[{outcome.transfers[t].tensor.op, outcome.transfers[t].to}].push_back(
           static_cast<std::int32_t>(t));
     }
