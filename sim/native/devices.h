@@ -236,8 +236,7 @@ class Devices : protected Memory<Moment> {
 
   std::span<const DeviceIndex> placement_;
   Picos cutoff_ = kNever;
-  bool stopped_ = false;
-  bool ahead_ = false;
+  bool stopped_ = false, ahead_ = false;
   bool counts_unfinished_ = false;  // else the order of a queue alone says that inputs are done
   ById<State> states_;
   ById<OpIndex> queue_;            // by device

@@ -70,7 +70,7 @@ class HostThreads : protected Devices<Moment> {
     for (std::int32_t t = 0; t < size(); ++t) {
       Thread& thread = threads_[t];
       if (thread.place < thread.last) thread.next = list_[thread.place];
-      if (waiting_[thread.next].missing == 0) IssueList<Way::kByPass>(t);
+      if (waiting_[thread.next].missing == 0) IssueListByPass(t);
     }
   }
 
@@ -114,7 +114,7 @@ class HostThreads : protected Devices<Moment> {
     if (!one_thread_ || threads_[0].waits_for != op) return;
     threads_[0].waits_for = -1;
     threads_[0].free = now_;
-    if (listed_ && waiting_[threads_[0].next].missing == 0) IssueList<Way::kByPass>(0);
+    if (listed_ && waiting_[threads_[0].next].missing == 0) IssueListByPass(0);
   }
   void LookAt(std::int32_t thread) { to_run_.Add(thread); }
   std::int32_t ThreadOf(DeviceIndex device) const { return one_thread_ ? 0 : device; }
@@ -177,7 +177,8 @@ class HostThreads : protected Devices<Moment> {
     if (--waiting.missing > 0) return;
     const std::int32_t index = kShort ? waiting.device : ThreadOf(waiting.device);
     const Thread& thread = threads_[index];
-    if (thread.next == op && (kShort || thread.waits_for < 0)) IssueList<kWay>(index);
+    if (thread.next == op && (kShort || thread.waits_for < 0))
+      kShort ? IssueList<kWay>(index) : IssueListByPass(index);
   }
   template <Way kWay>
   void MakeIssuable(OpIndex op) {
@@ -220,6 +221,8 @@ class HostThreads : protected Devices<Moment> {
       thread.next = ++thread.place < thread.last ? list_[thread.place] : Nobody();
     } while (waiting_[thread.next].missing == 0 && (kWay != Way::kByPass || thread.waits_for < 0));
   }
+  // Not inlined by request: three copies of it in a pass cost 3 % of a run.
+  [[gnu::noinline]] void IssueListByPass(std::int32_t index) { IssueList<Way::kByPass>(index); }
   // Without lists: a thread takes what it can up to now, and an idle one is called again when it can take the next.
   void RunThread(std::int32_t index) {
     if (listed_) return;
@@ -263,8 +266,7 @@ class HostThreads : protected Devices<Moment> {
   bool listed_ = false;
   bool ahead_ =
       false;  // an accelerator's ops learn of local producers at the issue of these, not at their end
-  OpIndex ended_ = 0;
-  std::int32_t issues_ = 0;
+  std::int32_t ended_ = 0, issues_ = 0;
   ById<Waiting> waiting_;          // by op; the last one is nobody, for whom something is always missing
   ById<std::int32_t> last_known_;  // by op, without lists: the number of what gave `known`
   ById<Thread> threads_;

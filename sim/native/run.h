@@ -171,8 +171,7 @@ class NativeRun : Transport<Links, Moment> {
 
   const bool simple_;  // all devices work alone and have threads of their own
 
-  // Of a pass.
-  std::vector<EndedOp> ended_;
+  std::vector<EndedOp> ended_;    // in this pass
   std::vector<OpIndex> to_send_;  // ended, in the order in which their transfers queue
 };
 
