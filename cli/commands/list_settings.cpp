@@ -61,6 +61,7 @@ Listing ListSettings(const SettingTable& table) {
     listing.rows.push_back({row.name, value.empty() ? ListingCell::kNothing : value, ValuesText(row.values),
                             row.what, OtherwiseText(table, row)});
   }
+  if (!table.defaults.empty()) listing.legend = "Of several conditions that hold the last counts.";
   return listing;
 }
 

@@ -118,8 +118,7 @@ sim::OpGraph BuildAmoebaNetD(const Settings& read) {
   const std::int64_t filters = read.Int("filters");
   const std::int64_t classes = read.Int("classes");
   if (cells % 3 != 0 || filters % 16 != 0) {
-    throw InputError(read.Canonical() +
-                     ": cells must be a multiple of 3, for three groups, and filters one of " +
+    throw InputError(read.name() + ": cells must be a multiple of 3, for three groups, and filters one of " +
                      "16, for a quarter of a quarter");
   }
 

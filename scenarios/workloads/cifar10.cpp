@@ -106,8 +106,7 @@ sim::OpGraph BuildCifar10(const Settings& read) {
   const auto index = static_cast<int>(read.Int("index"));
   const std::int64_t layers = read.Int("layers");
   const std::int64_t filters = read.Int("filters");
-  if (layers % 3 != 0)
-    throw InputError(read.Canonical() + ": layers must be a multiple of 3, for three groups");
+  if (layers % 3 != 0) throw InputError(read.name() + ": layers must be a multiple of 3, for three groups");
 
   Dice dice = DiceOf(read.name(), index);
   const Arc normal = DrawArc(dice);
