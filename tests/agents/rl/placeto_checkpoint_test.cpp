@@ -20,7 +20,7 @@ void ExpectResumedEqualsUninterrupted(const std::string& spec) {
   const std::int64_t budget = 11 * 4 * 5 + 7;
   const std::string whole_path = InTemp("whole.ckpt");
   const Samples whole =
-      SearchOnce(*MakePlaceto(Spec::Parse(spec)), made->task, budget, {.checkpoint = whole_path});
+      SearchOnce(*MakePlaceto(AgentSettings(spec)), made->task, budget, {.checkpoint = whole_path});
 
   Rng rng(1, "moments");
   for (int trial = 0; trial < 4; ++trial) {
@@ -37,7 +37,8 @@ void ExpectResumedEqualsUninterrupted(const std::string& spec) {
         parts.runtimes.push_back(evaluation.runtime);
         if (sample >= stop_at) stop = true;
       };
-      MakePlaceto(Spec::Parse(spec))->Search(made->task, evaluator, {.checkpoint = path, .resume = run > 0});
+      MakePlaceto(AgentSettings(spec))
+          ->Search(made->task, evaluator, {.checkpoint = path, .resume = run > 0});
       parts.counted = evaluator.samples();
       parts.proposals = evaluator.proposals();
     }
@@ -48,7 +49,7 @@ void ExpectResumedEqualsUninterrupted(const std::string& spec) {
   }
   // A finished run that is resumed does nothing more.
   Evaluator again(made->task, {.budget = budget});
-  MakePlaceto(Spec::Parse(spec))->Search(made->task, again, {.checkpoint = whole_path, .resume = true});
+  MakePlaceto(AgentSettings(spec))->Search(made->task, again, {.checkpoint = whole_path, .resume = true});
   EXPECT_EQ(again.samples(), budget);
 }
 
@@ -61,9 +62,10 @@ TEST(PlacetoCheckpoint, RefusesAForeignCheckpoint) {
   const auto made = MakeTestTask(RandomDag(7, 1));
   const auto larger = MakeTestTask(RandomDag(8, 1));
   const std::string path = InTemp("foreign.ckpt");
-  SearchOnce(*MakePlaceto(Spec::Parse("placeto")), made->task, 20, {.checkpoint = path});
+  SearchOnce(*MakePlaceto(AgentSettings("placeto")), made->task, 20, {.checkpoint = path});
   const auto resume = [&path](const std::string& spec, const Task& task, std::uint64_t seed) {
-    SearchOnce(*MakePlaceto(Spec::Parse(spec)), task, 40, {.seed = seed, .checkpoint = path, .resume = true});
+    SearchOnce(*MakePlaceto(AgentSettings(spec)), task, 40,
+               {.seed = seed, .checkpoint = path, .resume = true});
   };
   EXPECT_THROW(resume("placeto(preset=walk,rounds=7)", made->task, 1), InputError);
   EXPECT_THROW(resume("placeto", made->task, 2), InputError);
@@ -79,7 +81,7 @@ TEST(PlacetoCheckpoint, TrainingOfSeveralGraphsResumes) {
     second.observer = [&](std::int64_t sample, const UnitPlacement&, const Evaluation&) {
       if (sample >= stop_at) stop = true;
     };
-    const auto agent = MakePlaceto(Spec::Parse("placeto(preset=walk,lr=0.01)"));
+    const auto agent = MakePlaceto(AgentSettings("placeto(preset=walk,lr=0.01)"));
     dynamic_cast<Transferable&>(*agent).Train({&a->task, &b->task}, {&first, &second}, options);
     return ReadCheckpoint(options.checkpoint).section("weights", options.checkpoint);
   };

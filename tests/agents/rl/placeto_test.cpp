@@ -22,12 +22,12 @@ using ::testing::HasSubstr;
 
 Samples SearchOnce(const std::string& spec, const Task& task, std::int64_t budget,
                    const SearchOptions& options = {}, int evaluator_threads = 1) {
-  return rl::SearchOnce(*MakePlaceto(Spec::Parse(spec)), task, budget, options, evaluator_threads);
+  return rl::SearchOnce(*MakePlaceto(AgentSettings(spec)), task, budget, options, evaluator_threads);
 }
 
 TEST(Placeto, NameIsCanonicalAndItTransfers) {
-  const auto agent = MakePlaceto(Spec::Parse("placeto(preset=walk,lr=0.01)"));
-  EXPECT_EQ(MakePlaceto(Spec::Parse(agent->name()))->name(), agent->name());
+  const auto agent = MakePlaceto(AgentSettings("placeto(preset=walk,lr=0.01)"));
+  EXPECT_EQ(MakePlaceto(AgentSettings(agent->name()))->name(), agent->name());
   EXPECT_NE(dynamic_cast<Transferable*>(agent.get()), nullptr);
 }
 
@@ -341,7 +341,7 @@ TEST(Placeto, OverfitsATinyGraphToTheOptimum) {
   int solved = 0;
   for (const std::uint64_t seed : {1, 2, 3}) {
     Evaluator evaluator(made->task, {.budget = 7 * 800});
-    const auto agent = MakePlaceto(Spec::Parse("placeto(preset=walk,lr=0.005,start=single,mean=no)"));
+    const auto agent = MakePlaceto(AgentSettings("placeto(preset=walk,lr=0.005,start=single,mean=no)"));
     agent->Search(made->task, evaluator, {.seed = seed});
     EXPECT_EQ(evaluator.best_runtime(), optimum);
     const std::string path = InTemp("overfit.ckpt");
@@ -389,7 +389,7 @@ TEST(Placeto, WithoutLearningOneGreedyPass) {
 TEST(Placeto, TrainsOnTwoGraphsAndAppliesToAThird) {
   const auto a = MakeTestTask(RandomDag(6, 1)), b = MakeTestTask(RandomDag(11, 2)),
              c = MakeTestTask(RandomDag(8, 3));
-  const auto agent = MakePlaceto(Spec::Parse("placeto(preset=walk,lr=0.01)"));
+  const auto agent = MakePlaceto(AgentSettings("placeto(preset=walk,lr=0.01)"));
   auto& transferable = dynamic_cast<Transferable&>(*agent);
   Evaluator first(a->task, {.budget = 7 * 10 + 3}), second(b->task, {.budget = 12 * 6});
   const std::string checkpoint = InTemp("train.ckpt");
@@ -402,7 +402,7 @@ TEST(Placeto, TrainsOnTwoGraphsAndAppliesToAThird) {
   const Samples zero_shot = SearchOnce("placeto(preset=walk)", c->task, 1000, {.learn = false, .init = path});
   EXPECT_EQ(zero_shot.counted, 9);
   // The same policy by Load, by init from the run's checkpoint, and kept by the agent that trained.
-  const auto loaded = MakePlaceto(Spec::Parse("placeto(preset=walk)"));
+  const auto loaded = MakePlaceto(AgentSettings("placeto(preset=walk)"));
   dynamic_cast<Transferable&>(*loaded).Load(path);
   for (Agent* other : {loaded.get(), agent.get()}) {
     Samples samples;
