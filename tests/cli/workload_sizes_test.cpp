@@ -64,7 +64,7 @@ TEST(WorkloadSizes, SumsOfForwardOutputsAreNearThoseByHand) {
 }
 
 TEST(WorkloadSizes, EveryLineIsListedUnderItsWorkload) {
-  const Listing listing = ListWorkloads(false);
+  const Listing listing = ListWorkloads(false, "");
   std::vector<std::string> names;
   for (const auto& row : listing.rows) {
     EXPECT_EQ(row.size(), listing.columns.size()) << row[0].text;
@@ -86,7 +86,7 @@ TEST(WorkloadSizes, EveryLineIsListedUnderItsWorkload) {
 }
 
 TEST(WorkloadSizes, TheUnfusedGraphsAreCountedWhereTheyAreAskedFor) {
-  const Listing fused = ListWorkloads(false), unfused = ListWorkloads(true);
+  const Listing fused = ListWorkloads(false, ""), unfused = ListWorkloads(true, "");
   ASSERT_EQ(unfused.columns.size(), fused.columns.size() + 1);
   ASSERT_EQ(unfused.columns[3].key, "unfused_ops");
   for (std::size_t r = 0; r < unfused.rows.size(); ++r) {
