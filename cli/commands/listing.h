@@ -65,7 +65,7 @@ std::vector<std::string> NamesOfKind(const std::string& kind);
 
 // Workloads with their sizes, ours beside what tables/papers/workloads.csv has. Builds the graphs that it
 // counts: fused, and with `unfused` the unfused ones too, which take longer. `name`: of one alone; empty = of all.
-Listing ListWorkloads(bool unfused, const std::string& name);
+Listing ListWorkloads(bool unfused, const std::string& name = {});
 
 // What a table says of the settings, defaults by preset and size among it.
 Listing ListSettings(const SettingTable& table);
