@@ -133,7 +133,8 @@ Settings::InForce Settings::Read(const Setting& row, const std::string& text) co
   }
   if (read.value.empty())
     throw InputError(name_ + ": parameter '" + row.name + "' is '" + text + "', but must be " +
-                     ValuesText(values) + DidYouMean(text, values.choices));
+                     (values.choices.empty() ? ValuesText(values) : "one of " + JoinNames(values.choices)) +
+                     DidYouMean(text, values.choices));
   return read;
 }
 

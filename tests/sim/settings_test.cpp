@@ -84,7 +84,7 @@ TEST(Settings, WrongOnesGetOneSentence) {
   expect("x(reach=-1)", "x: parameter 'reach' is '-1', but must be a whole number of at least 0");
   expect("x(edges=maybe)", "x: parameter 'edges' is 'maybe', but must be yes or no");
   expect("x(preset=our)",
-         "x: parameter 'preset' is 'our', but must be ours, theirs or late (did you mean ours?)");
+         "x: parameter 'preset' is 'our', but must be one of ours, theirs and late (did you mean ours?)");
   expect("x(edges=no,reach=2)",
          "x has no parameter 'reach'; it takes preset, count, rate, rate_end, steps, edges and path");
   expect("x(3)",
