@@ -33,8 +33,8 @@ TEST(ListSettings, DefaultsOfEveryPresetAndSizeAreThoseInForce) {
     const std::string agent = row["name"];
     std::set<std::string> presets = {""};
     for (const auto& setting : row["settings"]) {
-      for (const auto& [preset, value] : setting.value("defaults", nlohmann::json::object()).items())
-        presets.insert(preset);
+      const nlohmann::json defaults = setting.value("defaults", nlohmann::json::object());
+      for (const auto& [preset, value] : defaults.items()) presets.insert(preset);
     }
     for (const std::string& preset : presets) {
       std::vector<std::pair<std::string, std::string>> listed;
