@@ -37,7 +37,10 @@ Rows operator+(Rows first, const Rows& second) {
 // The first of the presets is the default.
 Rows Preset(std::vector<std::string> presets) {
   const std::string first = presets.front();
-  return {{"preset", "whose defaults: ours (tuned), the paper's, the published program's (code)",
+  const bool has_program = std::ranges::find(presets, "code") != presets.end();
+  return {{"preset",
+           std::string("whose defaults: ours (tuned), the paper's") +
+               (has_program ? ", the published program's (code)" : ""),
            OneOf(std::move(presets)), first}};
 }
 

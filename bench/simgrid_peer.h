@@ -24,7 +24,7 @@ struct SimGridRun {
 };
 
 // How SimGrid keeps its flows up to date. Lazy is its default and the faster; 3.32 then lets some flows that begin together
-// behind a latency run faster than their links (found by tests/bench/simgrid_test.cpp; with full updates all is well).
+// behind a latency run faster than their links (found by tests/bench/simgrid/simgrid_test.cpp; with full updates all is well).
 enum class SimGridUpdates : std::uint8_t { kLazy, kFull };
 
 // `order`: all ops, those of a device in the order in which it runs them. Each run is in a process of its own, since SimGrid

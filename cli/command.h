@@ -1,4 +1,4 @@
-// What a verb of the program is. One file per verb in commands/, one row in command.cpp; help, manual pages,
+// What a verb of the program is. One file per verb in commands/, one row in registry.cpp; help, manual pages,
 // completion and docs/cli.md are made from what the verbs declare (reference.h).
 #pragma once
 
@@ -15,7 +15,7 @@ namespace stowplan::cli {
 
 // Contract:
 //  - Declare() binds options to members of the command and starts nothing; the command outlives the parse. It gives
-//    examples (AddExamples) and every number its range (options.h);
+//    examples (AddExamples) and every number its range (problem/options.h);
 //  - Run() is called once, after a parse that succeeded; it throws InputError for what the user got wrong, RunError for
 //    what could not be done and Interrupted where the user stopped it; legitimate outcomes (out of memory, nothing
 //    feasible) are results, status 0;

@@ -1,9 +1,9 @@
 // What a one-shot learner must supply: a policy that draws whole placements.
 //
-// To add one: derive a Policy, read its parameters (one_shot_options.h reads those that all share), write a
-// factory as in rnn.cpp, and add its row to plugin.cpp and to agents/registry.cpp. Rewards, baselines,
+// To add one: derive a Policy, write a factory as in rnn.cpp, and add its settings to agents/learner_settings.cpp and its
+// row to plugin.cpp and agents/registry.cpp. one_shot_options.h reads the settings that all share. Rewards, baselines,
 // REINFORCE and PPO, the training loop, checkpoints, the log and transfer come from one_shot_learner.h;
-// layers.h, recurrent.h and attention.h have layers, unit_features.h has features.
+// nn/ has layers, features/ has features.
 #pragma once
 
 #include <cstdint>

@@ -183,7 +183,8 @@ void Process::CloseInput() {
 bool Process::Await(std::chrono::nanoseconds patience, bool to_write, std::string& output, std::size_t most) {
   std::array<pollfd, 2> ends = {pollfd{output_ended_ ? -1 : output_, POLLIN, 0},
                                 pollfd{to_write ? input_ : -1, POLLOUT, 0}};
-  const auto wait = std::chrono::ceil<std::chrono::milliseconds>(std::min(patience, kLookEvery));
+  const auto wait = std::chrono::ceil<std::chrono::milliseconds>(std::clamp<std::chrono::nanoseconds>(
+      patience, 0ns, kLookEvery));  // poll() waits for ever for less than 0;
   const int ready = poll(ends.data(), ends.size(), static_cast<int>(wait.count()));
   // What it has started may hold its output open for ever.
   const bool has_ended = ready == 0 && !to_write && AwaitEnd(0ns);

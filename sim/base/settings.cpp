@@ -99,7 +99,10 @@ Settings::Settings(const Spec& spec, const SettingTable& table) : name_(spec.nam
   }
   const std::string takes = known.empty() ? "it takes none" : "it takes " + JoinNames(known);
   for (const auto& [key, _] : spec.named) {
-    if (!Has(key))
+    const Setting* row = table.Find(key);
+    if (row != nullptr && !Holds(row->only))
+      throw InputError(name_ + " takes '" + key + "' with " + row->only + " alone; " + takes);
+    if (row == nullptr)
       throw InputError(name_ + " has no parameter '" + key + "'" + DidYouMean(key, known) + "; " + takes);
   }
   if (!spec.positional.empty())

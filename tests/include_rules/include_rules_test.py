@@ -84,6 +84,8 @@ PLANTED = (
     ("GoogleTest is for tests", "sim/bad.cpp", "#include <gtest/gtest.h>\n", "only in tests"),
     ("agents do not simulate", "agents/rl/bad.cpp", "sim::MakeSimulator(problem)->Run(placement);\n",
      "through the evaluator alone"),
+    ("one place starts programs", "problem/bad.cpp", "std::FILE* pipe = popen(command, \"r\");\n", "only in sim/base/process.cpp"),
+    ("tests of formats obey theirs", "tests/formats/bad_test.cpp", '#include "cli/place.cpp"\n', "sim/formats/ may not include"),
     ("no circles", "sim/circle.h", '#include "sim/circle.h"\n', "includes itself"),
     ("every folder is in the picture", "tools/bad.cpp", '#include "sim/op_graph.h"\n', "FOLDERS does not list"),
 )

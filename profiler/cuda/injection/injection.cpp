@@ -25,7 +25,7 @@ namespace {
 // Neither is freed: the process may use CUDA until its last moment.
 CuptiActivity* recorder = nullptr;
 std::string* start_failure = nullptr;
-// A process that fork() made of it inherits all of this but the threads, and cannot use CUDA: it leaves nothing.
+// A process that is forked from it inherits all of this but the threads, and cannot use CUDA: it leaves nothing.
 ::pid_t recorded_process = 0;
 
 Part Finished() {
