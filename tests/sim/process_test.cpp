@@ -154,6 +154,14 @@ TEST(Process, IsOfOurGroupWhereItIsToBe) {
   }
 }
 
+TEST(Process, WaitsForNothingOnceTheTimeIsOver) {
+  Process silent({"sleep", "60"}, {});
+  std::string output;
+  EXPECT_FALSE(silent.Await(-5ms, false, output, 100)) << "poll() would wait until it ends";
+  silent.Terminate(0s);
+  EXPECT_EQ(silent.AwaitEnd(60s).value().signal, SIGTERM);
+}
+
 TEST(Process, TakesWhatItIsTold) {
   Process cat({"cat"}, {.input = Stream::kPipe});
   const std::string text(1'000'000, 'x');  // more than a pipe holds

@@ -85,8 +85,9 @@ TEST(Settings, WrongOnesGetOneSentence) {
   expect("x(edges=maybe)", "x: parameter 'edges' is 'maybe', but must be yes or no");
   expect("x(preset=our)",
          "x: parameter 'preset' is 'our', but must be one of ours, theirs and late (did you mean ours?)");
-  expect("x(edges=no,reach=2)",
-         "x has no parameter 'reach'; it takes preset, count, rate, rate_end, steps, edges and path");
+  expect(
+      "x(edges=no,reach=2)",
+      "x takes 'reach' with edges=yes alone; it takes preset, count, rate, rate_end, steps, edges and path");
   expect("x(3)",
          "x: '3' is not of the form key=value; it takes preset, count, rate, rate_end, steps, edges, reach "
          "and path");
