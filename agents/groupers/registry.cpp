@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "agents/groupers/groupers.h"
+#include "sim/analysis/modules.h"
 #include "sim/base/error.h"
 #include "sim/base/nearest_name.h"
 #include "sim/base/rows.h"
