@@ -9,7 +9,7 @@
 #include "cli/validate/score.h"
 #include "cost_models/calibration/errors.h"
 #include "cost_models/calibration/line_fit.h"
-#include "cost_models/work/op_work.h"
+#include "cost_models/ops/op_work.h"
 #include "sim/formats/formats.h"
 
 namespace stowplan::cli {

@@ -11,7 +11,7 @@
 namespace stowplan::cli {
 
 struct HeldOutOps {
-  std::string family;  // of cost_models/work/cpu_line.h; "all" = together
+  std::string family;  // of cost_models/ops/cpu_line.h; "all" = together
   cost_models::ErrorSummary errors;
 };
 

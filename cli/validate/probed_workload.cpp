@@ -8,7 +8,7 @@
 #include "cost_models/calibration/copy_fit.h"
 #include "cost_models/calibration/host_fit.h"
 #include "cost_models/calibration/observations.h"
-#include "cost_models/work/op_work.h"
+#include "cost_models/ops/op_work.h"
 #include "output/console.h"
 #include "output/interrupt.h"
 #include "output/progress.h"

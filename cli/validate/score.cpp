@@ -6,8 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "cost_models/ops/op_work.h"
 #include "cost_models/parameters/parameters.h"
-#include "cost_models/work/op_work.h"
 #include "problem/explain/tier_shares.h"
 #include "sim/base/error.h"
 #include "sim/base/statistics.h"

@@ -7,9 +7,9 @@
 
 #include "cost_models/calibration/machine.h"
 #include "cost_models/calibration/probe_graph.h"
+#include "cost_models/ops/portable_math.h"
+#include "cost_models/ops/roofline.h"
 #include "cost_models/parameters/ratio_curve.h"
-#include "cost_models/work/portable_math.h"
-#include "cost_models/work/roofline.h"
 #include "sim/base/error.h"
 #include "sim/base/statistics.h"
 

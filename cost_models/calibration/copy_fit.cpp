@@ -10,7 +10,7 @@
 
 #include "cost_models/calibration/errors.h"
 #include "cost_models/calibration/small_linear.h"
-#include "cost_models/work/portable_math.h"
+#include "cost_models/ops/portable_math.h"
 #include "sim/base/error.h"
 #include "sim/base/statistics.h"
 

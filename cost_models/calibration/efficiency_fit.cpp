@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "cost_models/calibration/errors.h"
-#include "cost_models/work/portable_math.h"
+#include "cost_models/ops/portable_math.h"
 #include "sim/base/statistics.h"
 
 namespace stowplan::cost_models {

@@ -5,8 +5,8 @@
 #include <memory>
 #include <vector>
 
+#include "cost_models/ops/roofline.h"
 #include "cost_models/parameters/parameters.h"
-#include "cost_models/work/roofline.h"
 
 namespace stowplan::cost_models {
 

@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include "cost_models/calibration/errors.h"
-#include "cost_models/work/op_work.h"
+#include "cost_models/ops/op_work.h"
 
 namespace stowplan::cost_models {
 

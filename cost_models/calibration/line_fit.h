@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "cost_models/ops/cpu_line.h"
 #include "cost_models/parameters/parameters.h"
-#include "cost_models/work/cpu_line.h"
 
 namespace stowplan::cost_models {
 

@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "cost_models/work/op_types.h"
+#include "cost_models/ops/op_types.h"
 #include "sim/base/error.h"
 #include "sim/base/nearest_name.h"
 

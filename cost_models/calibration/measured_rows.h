@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cost_models/work/op_work.h"
+#include "cost_models/ops/op_work.h"
 
 namespace stowplan::cost_models {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "cost_models/work/op_types.h"
+#include "cost_models/ops/op_types.h"
 #include "profiler/op_graphs.h"
 
 namespace stowplan::cost_models {

@@ -8,8 +8,8 @@
 #include <fmt/format.h>
 
 #include "cost_models/calibration/ratio_tables_fit.h"
-#include "cost_models/work/portable_math.h"
-#include "cost_models/work/roofline.h"
+#include "cost_models/ops/portable_math.h"
+#include "cost_models/ops/roofline.h"
 #include "sim/base/error.h"
 #include "sim/base/fnv.h"
 #include "sim/base/nearest_name.h"

@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include "cost_models/calibration/small_linear.h"
-#include "cost_models/work/portable_math.h"
+#include "cost_models/ops/portable_math.h"
 #include "sim/base/error.h"
 #include "sim/base/parallel.h"
 #include "sim/base/spec.h"

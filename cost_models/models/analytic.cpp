@@ -15,7 +15,7 @@
 #include <fmt/format.h>
 
 #include "cost_models/models/models.h"
-#include "cost_models/work/roofline.h"
+#include "cost_models/ops/roofline.h"
 #include "sim/base/error.h"
 
 namespace stowplan::cost_models {

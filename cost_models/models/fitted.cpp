@@ -28,9 +28,9 @@
 #include <fmt/format.h>
 
 #include "cost_models/models/models.h"
+#include "cost_models/ops/roofline.h"
 #include "cost_models/parameters/ratio_curve.h"
 #include "cost_models/parameters/ratio_tables.h"
-#include "cost_models/work/roofline.h"
 #include "sim/base/error.h"
 
 namespace stowplan::cost_models {

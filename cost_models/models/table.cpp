@@ -5,7 +5,7 @@
 #include <unordered_map>
 
 #include "cost_models/models/models.h"
-#include "cost_models/work/op_work.h"
+#include "cost_models/ops/op_work.h"
 
 namespace stowplan::cost_models {
 namespace {

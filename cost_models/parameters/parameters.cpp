@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include "cost_models/embedded_data.h"
-#include "cost_models/work/roofline.h"
+#include "cost_models/ops/roofline.h"
 #include "sim/base/error.h"
 #include "sim/base/fnv.h"
 

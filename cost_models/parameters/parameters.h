@@ -14,9 +14,9 @@
 #include <vector>
 
 #include "cost_models/cost_models.h"
+#include "cost_models/ops/cpu_line.h"
+#include "cost_models/ops/evidence.h"
 #include "cost_models/parameters/ratio_tables.h"
-#include "cost_models/work/cpu_line.h"
-#include "cost_models/work/evidence.h"
 
 namespace stowplan::cost_models {
 

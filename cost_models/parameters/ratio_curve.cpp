@@ -6,7 +6,7 @@
 #include <numeric>
 #include <string>
 
-#include "cost_models/work/portable_math.h"
+#include "cost_models/ops/portable_math.h"
 #include "sim/base/error.h"
 #include "sim/base/statistics.h"
 

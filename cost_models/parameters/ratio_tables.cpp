@@ -4,8 +4,8 @@
 #include <cmath>
 #include <initializer_list>
 
-#include "cost_models/work/portable_math.h"
-#include "cost_models/work/roofline.h"
+#include "cost_models/ops/portable_math.h"
+#include "cost_models/ops/roofline.h"
 
 namespace stowplan::cost_models {
 namespace {

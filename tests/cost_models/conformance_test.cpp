@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "cost_models/work/op_types.h"
+#include "cost_models/ops/op_types.h"
 #include "sim/formats/formats.h"
 #include "tests/cost_models/testing.h"
 #include "tests/temp_folder.h"

@@ -1,4 +1,4 @@
-#include "cost_models/work/op_types.h"
+#include "cost_models/ops/op_types.h"
 
 #include <algorithm>
 #include <fstream>

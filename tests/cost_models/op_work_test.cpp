@@ -1,4 +1,4 @@
-#include "cost_models/work/op_work.h"
+#include "cost_models/ops/op_work.h"
 
 #include <gtest/gtest.h>
 

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "cost_models/work/portable_math.h"
+#include "cost_models/ops/portable_math.h"
 #include "tests/cost_models/testing.h"
 
 namespace stowplan::cost_models {

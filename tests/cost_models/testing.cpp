@@ -2,7 +2,7 @@
 
 #include <cstdlib>
 
-#include "cost_models/work/op_work.h"
+#include "cost_models/ops/op_work.h"
 
 namespace stowplan::cost_models::testing {
 namespace {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "cost_models/calibration/observations.h"
-#include "cost_models/work/roofline.h"
+#include "cost_models/ops/roofline.h"
 
 namespace stowplan::cost_models::testing {
 

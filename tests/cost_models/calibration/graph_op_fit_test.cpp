@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "cost_models/work/op_work.h"
+#include "cost_models/ops/op_work.h"
 #include "profiler/probe_rows.h"
 #include "tests/cost_models/calibration/calibrating.h"
 

@@ -1,4 +1,4 @@
-#include "cost_models/work/op_work.h"
+#include "cost_models/ops/op_work.h"
 
 #include <algorithm>
 #include <array>
@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "cost_models/work/op_types.h"
+#include "cost_models/ops/op_types.h"
 
 namespace stowplan::cost_models {
 namespace {

@@ -1,4 +1,4 @@
-#include "cost_models/work/roofline.h"
+#include "cost_models/ops/roofline.h"
 
 #include <algorithm>
 #include <cmath>

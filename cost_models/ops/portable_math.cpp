@@ -1,4 +1,4 @@
-#include "cost_models/work/portable_math.h"
+#include "cost_models/ops/portable_math.h"
 
 #include <cmath>
 

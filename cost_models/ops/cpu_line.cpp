@@ -1,4 +1,4 @@
-#include "cost_models/work/cpu_line.h"
+#include "cost_models/ops/cpu_line.h"
 
 #include <algorithm>
 

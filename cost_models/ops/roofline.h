@@ -19,7 +19,7 @@
 
 #include <array>
 
-#include "cost_models/work/op_work.h"
+#include "cost_models/ops/op_work.h"
 
 namespace stowplan::cost_models {
 

@@ -14,8 +14,8 @@
 #include <string_view>
 #include <vector>
 
-#include "cost_models/work/evidence.h"
-#include "cost_models/work/op_work.h"
+#include "cost_models/ops/evidence.h"
+#include "cost_models/ops/op_work.h"
 
 namespace stowplan::cost_models {
 
