@@ -69,7 +69,7 @@ class Moves {
   std::vector<std::vector<std::size_t>> neighbours_;  // by unit, both directions
 };
 
-// The values of the parameter `start` of the classical searches.
+// The values of the setting `start` of the classical searches.
 //   random    the start that all agents of a row share (docs/protocol.md#seeds)
 //   trivial   TrivialPlacements(), each of which is a sample
 // The placements to begin with, at least one.

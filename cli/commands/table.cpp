@@ -450,8 +450,11 @@ class TableDerive : public TableVerb {
       throw InputError(fmt::format("table {} has cells; `stowplan table run {}` runs them.", name_,
                                    TableOfCells().called()));
     }
-    if (!cells_.empty() && name_ != "gate")
-      throw InputError(fmt::format("--cells: table {} is made of what others ran and has no cells.", name_));
+    const char* of_gate = !cells_.empty() ? "--cells" : resume_ ? "--resume" : nullptr;
+    if (of_gate != nullptr && name_ != "gate") {
+      throw InputError(
+          fmt::format("{}: table {} is made of what others ran and has no cells.", of_gate, name_));
+    }
     Derive(true);
   }
 };

@@ -69,7 +69,7 @@ class Analytic : public sim::CostModel, public ParameterUser {
     std::vector<std::string> classes;
     for (int i = 0; i < kOpClasses; ++i) classes.emplace_back(ToString(static_cast<OpClass>(i)));
     throw InputError(
-        fmt::format("analytic has no parameter '{}'; it takes file, waves, tf32, an op class ({}), and "
+        fmt::format("analytic has no setting '{}'; it takes file, waves, tf32, an op class ({}), and "
                     "KIND.CLASS with a kind of "
                     "the catalogue ({})",
                     key, JoinNames(classes), JoinNames(catalogue_.DeviceNames())));

@@ -11,7 +11,7 @@ class Chain : public sim::CostModel, public ParameterUser, public OriginTeller {
  public:
   Chain(const Spec& spec, const Catalogue& catalogue) {
     if (!spec.named.empty()) {
-      throw InputError("'" + spec.ToString() + "' has no parameter '" + spec.named.front().first +
+      throw InputError("'" + spec.ToString() + "' has no setting '" + spec.named.front().first +
                        "'; it takes a list of cost models, as in chain(table,fitted,analytic)");
     }
     std::vector<std::string> members = spec.positional;

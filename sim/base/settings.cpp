@@ -84,8 +84,10 @@ const Setting* SettingTable::Find(std::string_view name) const {
 
 Settings::Settings(const Spec& spec, const SettingTable& table) : name_(spec.name) {
   std::vector<std::pair<std::string, Spec>> others;
-  for (const auto& [when, defaults] : table.defaults)
+  for (const auto& [when, defaults] : table.defaults) {
     others.emplace_back(when, Spec::Parse("defaults(" + defaults + ")"));
+    for (const auto& [key, _] : others.back().second.named) STOWPLAN_CHECK(table.Find(key) != nullptr);
+  }
   std::vector<std::string> known;
   for (const Setting& row : table.rows) {
     if (!Holds(row.only)) continue;
@@ -103,7 +105,7 @@ Settings::Settings(const Spec& spec, const SettingTable& table) : name_(spec.nam
     if (row != nullptr && !Holds(row->only))
       throw InputError(name_ + " takes '" + key + "' with " + row->only + " alone; " + takes);
     if (row == nullptr)
-      throw InputError(name_ + " has no parameter '" + key + "'" + DidYouMean(key, known) + "; " + takes);
+      throw InputError(name_ + " has no setting '" + key + "'" + DidYouMean(key, known) + "; " + takes);
   }
   if (!spec.positional.empty())
     throw InputError(name_ + ": '" + spec.positional.front() + "' is not of the form key=value; " + takes);
@@ -135,7 +137,7 @@ Settings::InForce Settings::Read(const Setting& row, const std::string& text) co
     if (choice != values.choices.end()) read.value = text;
   }
   if (read.value.empty())
-    throw InputError(name_ + ": parameter '" + row.name + "' is '" + text + "', but must be " +
+    throw InputError(name_ + ": setting '" + row.name + "' is '" + text + "', but must be " +
                      (values.choices.empty() ? ValuesText(values) : "one of " + JoinNames(values.choices)) +
                      DidYouMean(text, values.choices));
   return read;

@@ -77,14 +77,14 @@ Spec Spec::Parse(std::string_view text) {
     const auto key = Trim(part.substr(0, equals == std::string_view::npos ? 0 : equals));
     const auto value = Trim(equals == std::string_view::npos ? part : part.substr(equals + 1));
     if (value.empty() || (equals != std::string_view::npos && key.empty())) {
-      throw InputError(quoted + " has an empty parameter; write NAME(key=value,...)");
+      throw InputError(quoted + " has an empty setting; write NAME(key=value,...)");
     }
     if (equals == std::string_view::npos) {
       spec.positional.emplace_back(value);
       continue;
     }
     if (!known.insert(key).second)
-      throw InputError(quoted + " gives the parameter '" + std::string(key) + "' twice");
+      throw InputError(quoted + " gives the setting '" + std::string(key) + "' twice");
     spec.named.emplace_back(key, value);
   }
   return spec;

@@ -51,8 +51,7 @@ class AgentSettingsTest : public ::testing::TestWithParam<AgentRow> {
       MakeAgent(spec);
       ADD_FAILURE() << spec << " was taken";
     } catch (const InputError& error) {
-      EXPECT_THAT(error.what(), HasSubstr(name() + ": parameter '" + setting + "' is '" + value + "'"))
-          << spec;
+      EXPECT_THAT(error.what(), HasSubstr(name() + ": setting '" + setting + "' is '" + value + "'")) << spec;
       EXPECT_THAT(error.what(), HasSubstr(range)) << spec;
     }
   }

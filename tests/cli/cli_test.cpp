@@ -179,7 +179,7 @@ TEST(Cli, TheNearestNameIsSaid) {
   ExpectRefused({"table", "run", "hierarchical", "--cells", "nmt_2/singel_gpu"},
                 "(did you mean nmt_2/single_gpu?)");
   ExpectRefused({"graph", "info", "resnet152"}, "(did you mean resnet_152?)");
-  ExpectRefused({"graph", "info", "chain(opps=3)"}, "has no parameter 'opps' (did you mean ops?)");
+  ExpectRefused({"graph", "info", "chain(opps=3)"}, "has no setting 'opps' (did you mean ops?)");
   ExpectRefused({"graph", "info", "inception_v3(mode=trainig)"}, "(did you mean training?)");
   const auto place = [](const char* option, const char* value, const std::string& says) {
     std::vector<std::string> call = {"place", "--graph", "chain", "--samples", "1"};
@@ -290,6 +290,8 @@ TEST(Cli, TablesAreWrittenForScripts) {
   ExpectRefused({"table", "derive", "bounds", "--out", folder / "t"},
                 "holds rows.csv and no table.md that says what it is of");
   ExpectRefused({"table", "derive", "accuracy", "--json", "-"}, "stowplan validate --recordings");
+  ExpectRefused({"table", "derive", "bounds", "--resume"},
+                "--resume: table bounds is made of what others ran");
 }
 
 // Nobody's bug: a full disk, a closed stream, a reader that has had enough.
@@ -438,8 +440,8 @@ TEST(Cli, ValuesOfAScenarioAreRefusedWithTheirPlace) {
     std::ofstream(file) << "format: stowplan.scenario\nversion: 1\n" << rest;
     ExpectRefused({"place", "--agent", "random", "--scenario", file}, "stowplan: " + file + ":" + says);
   };
-  refused("workload: chain(ops=x)\ncluster: k80\n", "3: workload: chain: parameter 'ops' is 'x'");
-  refused("workload: chain\ncluster: k80(gpus=99)\n", "4: cluster: k80: parameter 'gpus' is '99'");
+  refused("workload: chain(ops=x)\ncluster: k80\n", "3: workload: chain: setting 'ops' is 'x'");
+  refused("workload: chain\ncluster: k80(gpus=99)\n", "4: cluster: k80: setting 'gpus' is '99'");
   refused("workload: chain\ncluster: k80\ncost_model: psychic\n", "5: cost_model: there is no cost model");
   refused("workload: chain\ncluster: k80\ngrouper: neighbour(groups=x)\n", "5: grouper: ");
   refused("workload: chain\ncluster: k80\nexpert: nobody\n",

@@ -232,7 +232,7 @@ class Refused(unittest.TestCase):
             ("did you mean nmt", lambda: stowplan.Graph.load("nmtt")),
             ("did you mean k80", lambda: stowplan.Problem("chain", "k800")),
             ("must be one of", lambda: problem.search("no_agent")),
-            ("local_search has no parameter 'x'", lambda: problem.search("local_search(x=1)")),
+            ("local_search has no setting 'x'", lambda: problem.search("local_search(x=1)")),
             ("samples: 0, wanted at least 1", lambda: problem.search(samples=0)),
             ("seed: -1, wanted", lambda: problem.search(seed=-1)),
             ("threads: -2, wanted", lambda: problem.evaluate(draw(problem, 2), threads=-2)),

@@ -77,14 +77,14 @@ TEST(Settings, WrongOnesGetOneSentence) {
   const auto expect = [](const std::string& text, const std::string& says) {
     EXPECT_THAT([&] { Read(text); }, ThrowsMessage<InputError>(says)) << text;
   };
-  expect("x(count=0)", "x: parameter 'count' is '0', but must be a whole number from 1 to 100");
-  expect("x(count=1.5)", "x: parameter 'count' is '1.5', but must be a whole number from 1 to 100");
-  expect("x(rate=nan)", "x: parameter 'rate' is 'nan', but must be a number from 0 to 10");
-  expect("x(rate=10.1)", "x: parameter 'rate' is '10.1', but must be a number from 0 to 10");
-  expect("x(reach=-1)", "x: parameter 'reach' is '-1', but must be a whole number of at least 0");
-  expect("x(edges=maybe)", "x: parameter 'edges' is 'maybe', but must be yes or no");
+  expect("x(count=0)", "x: setting 'count' is '0', but must be a whole number from 1 to 100");
+  expect("x(count=1.5)", "x: setting 'count' is '1.5', but must be a whole number from 1 to 100");
+  expect("x(rate=nan)", "x: setting 'rate' is 'nan', but must be a number from 0 to 10");
+  expect("x(rate=10.1)", "x: setting 'rate' is '10.1', but must be a number from 0 to 10");
+  expect("x(reach=-1)", "x: setting 'reach' is '-1', but must be a whole number of at least 0");
+  expect("x(edges=maybe)", "x: setting 'edges' is 'maybe', but must be yes or no");
   expect("x(preset=our)",
-         "x: parameter 'preset' is 'our', but must be one of ours, theirs and late (did you mean ours?)");
+         "x: setting 'preset' is 'our', but must be one of ours, theirs and late (did you mean ours?)");
   expect(
       "x(edges=no,reach=2)",
       "x takes 'reach' with edges=yes alone; it takes preset, count, rate, rate_end, steps, edges and path");
@@ -92,7 +92,7 @@ TEST(Settings, WrongOnesGetOneSentence) {
          "x: '3' is not of the form key=value; it takes preset, count, rate, rate_end, steps, edges, reach "
          "and path");
   EXPECT_THAT([] { Settings(Spec::Parse("y(a=1)"), {}); },
-              ThrowsMessage<InputError>("y has no parameter 'a'; it takes none"));
+              ThrowsMessage<InputError>("y has no setting 'a'; it takes none"));
 }
 
 TEST(Settings, SayWhatTheyTake) {

@@ -102,7 +102,7 @@ TEST(PlacetoOptions, RefusesWhatItDoesNotKnow) {
     Options("placeto(learning=1)");
     FAIL();
   } catch (const InputError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("no parameter 'learning'"));
+    EXPECT_THAT(error.what(), HasSubstr("no setting 'learning'"));
     EXPECT_THAT(error.what(), HasSubstr("entropy_end"));
   }
   EXPECT_THROW(Options("placeto(preset=best)"), InputError);
