@@ -1,8 +1,9 @@
 // A native run (docs/model.md), in layers. Host threads issue ops (host_threads.h), devices run them (devices.h),
 // transfers move what they produce (transport.h). Below these are the clock (clock.h), a recorder (recorder.h) and the
-// memory that is held (memory.h); on top is one loop over moments (moment.h). Each layer has its own private state and
-// calls only what is below it. They are bases of one another because references between them cost 6 % of a run's
-// instructions. Templates over the links and over what holds a moment. Internal to sim/native/.
+// memory that is held (memory.h); on top is one loop over moments (moment.h). A layer calls only what is below it. The time,
+// what is due and the outcome are everybody's, all other state is its layer's own. The layers are bases of one another because
+// references between them cost 6 % of a run's instructions. Templates over the links and over what holds a moment. Internal
+// to sim/native/.
 //
 // What a thread, a device and a link will do is computed as soon as it is known, not when it happens. So the events of a
 // run are the ends of ops and, where the order of issue depends on times, that an idle thread finds something to do. Only
