@@ -320,6 +320,52 @@ TEST(TraceTest, InputsAreToldFromWeights) {
   }
 }
 
+// An all-reduce gives back what it was given, and is no view: those behind it wait. So is what it calls, and its time.
+TEST(TraceTest, CollectivesAreOps) {
+  const sim::OpGraph graph = GraphOf({{"process", 1, 1, {}, {}, {}},
+                                      {"aten::relu", 2, 1, {"Tensor self"}, {"T1:64"}, {"T2:64"}},
+                                      {"c10d::allreduce_", 3, 1, {"Tensor tensors"}, {"T2:64"}, {"T2:64"}},
+                                      {"record_param_comms", 4, 3, {}, {"T2:64"}, {"T2:64"}},
+                                      {"nccl:all_reduce", 5, 4, {}, {"T2:64"}, {}},
+                                      {"record_param_comms", 6, 1, {}, {"T2:64"}, {"T3:64"}},
+                                      {"nccl:all_to_all", 7, 6, {}, {"T2:64"}, {}},
+                                      {"aten::relu", 8, 1, {"Tensor self"}, {"T2:64"}, {"T4:64"}}});
+  std::vector<std::string> names;
+  for (const sim::Op& op : graph.ops) names.push_back(op.name + " " + op.type);
+  EXPECT_THAT(names, ElementsAre("tensor#1 Variable", "relu#2 Relu", "allreduce_#3 c10d.allreduce_",
+                                 "record_param_comms#6 record_param_comms", "relu#8 Relu"));
+  EXPECT_THAT(InputsOf(graph, "relu#8"), ElementsAre("allreduce_#3"));
+}
+
+// cuDNN's, CUTLASS's and cuBLAS's names of kernels on TF32 and on plain units; others tell nothing.
+TEST(TraceTest, KernelsTellTf32) {
+  const auto told = [](const std::string& kernel) -> std::string {
+    const tests::TempFolder folder;
+    formats::WriteFile(folder / "kineto.json", fmt::format(R"json({{"traceEvents": [
+      {{"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 10, "dur": 30, "args": {{"External id": 2}}}},
+      {{"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 1, "ts": 15, "dur": 5,
+        "args": {{"External id": 2, "correlation": 7}}}},
+      {{"ph": "X", "cat": "kernel", "name": "{}", "pid": 0, "tid": 7, "ts": 50, "dur": 20,
+        "args": {{"External id": 2, "correlation": 7, "stream": 7, "device": 0, "context": 1, "grid": [8,1,1], "block": [128,1,1]}}}}
+      ]}})json",
+                                                           kernel));
+    const std::string node =
+        NodeText({"aten::mm", 2, 1, {"Tensor self", "Tensor mat2"}, {"T1:32x8", "T2:8x8"}, {"T3:32x8"}});
+    const sim::OpGraph graph = ImportTrace(fmt::format(R"({{"schema": "1.0.1", "nodes": [{}]}})", node),
+                                           "made.json", {.kineto = folder / "kineto.json"})
+                                   .graph;
+    const sim::Attribute* found = sim::FindAttribute(graph.ops.back().attributes, "tf32");
+    return found == nullptr ? "not told" : std::get<bool>(found->value) ? "tf32" : "f32";
+  };
+  EXPECT_EQ(told("sm90_xmma_fprop_implicit_gemm_f32f32_tf32f32_f32_nhwckrsc_nhwc_tilesize128x256x32"),
+            "tf32");
+  EXPECT_EQ(told("cutlass_80_tensorop_s1688gemm_128x128_16x4_nn_align4"), "tf32");
+  EXPECT_EQ(told("sm80_xmma_gemm_f32f32_f32f32_f32_tn_n_tilesize128x128x8_stage3_ffma_aligna4"), "f32");
+  EXPECT_EQ(told("void cutlass::Kernel<cutlass_80_simt_sgemm_256x128_8x4_nt_align1>(Params)"), "f32");
+  EXPECT_EQ(told("volta_sgemm_128x64_nn"), "f32");
+  EXPECT_EQ(told("splitKreduce_kernel"), "not told");
+}
+
 // Between backward pass and optimizer: once a step, however many micro-batches.
 TEST(TraceTest, ClippingIsOfTheUpdate) {
   const std::vector<std::string> mm = {"Tensor self", "Tensor mat2"},

@@ -1,6 +1,7 @@
 #include "scenarios/importers/trace/times.h"
 
 #include <algorithm>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 
@@ -40,6 +41,17 @@ std::vector<std::size_t> NodesOf(const std::vector<profiler::Marker>& markers,
     nodes.push_back(is_same ? found->second : kNoNode);
   }
   return nodes;
+}
+
+// What the name of a kernel of products says of its arithmetic, where it says anything: cuDNN's, cuBLAS's and CUTLASS's. Tensor
+// cores take f32 as TF32 alone, in the shape 16 x 8 x 8.
+enum class Arithmetic : std::uint8_t { kNotTold, kTf32, kF32 };
+
+Arithmetic ArithmeticOf(std::string_view kernel) {
+  const auto has = [&](std::string_view part) { return kernel.find(part) != std::string_view::npos; };
+  if (has("tf32") || has("s1688") || has("tensor16x8x8")) return Arithmetic::kTf32;
+  if (has("sgemm") || has("_ffma_") || has("_f32f32_f32f32_f32_")) return Arithmetic::kF32;
+  return Arithmetic::kNotTold;
 }
 
 // First start and last end.
@@ -100,7 +112,13 @@ Times ReadTimes(const std::string& kineto, const std::string& source, const Exec
     times.device_us += Micros(linked.device_time);
     const std::size_t node =
         linked.op == profiler::kNobody ? kNoNode : node_of[static_cast<std::size_t>(linked.op)];
-    if (node != kNoNode) times.nodes[node].device_us += Micros(linked.device_time);
+    if (node == kNoNode) continue;
+    NodeTime& time = times.nodes[node];
+    time.device_us += Micros(linked.device_time);
+    if (linked.work.list != profiler::WorkRef::List::kKernels) continue;
+    const Arithmetic arithmetic = ArithmeticOf(trace.kernels[linked.work.index].name);
+    if (arithmetic == Arithmetic::kTf32) time.tf32_us += Micros(linked.device_time);
+    if (arithmetic == Arithmetic::kF32) time.f32_us += Micros(linked.device_time);
   }
   times.step_us = records > 0 ? device.us() : host.us();
   return times;

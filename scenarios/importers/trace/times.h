@@ -13,6 +13,8 @@ struct NodeTime {
   bool is_told = false;  // the Kineto trace has this node
   double host_us = 0;    // from its begin to its end on the host, what it calls included
   double device_us = 0;  // of the kernels, copies and memsets that it asked for itself
+  double tf32_us = 0;    // of these the kernels whose names say so
+  double f32_us = 0;     // and those that multiply in full f32 by their names
 };
 
 struct Times {
