@@ -593,6 +593,9 @@ std::vector<std::string> TimeNotes(const Builder& builder, const trace::Times& t
                                     : fmt::format(" of the {:.6g} us from the first to the last ({:.1f} %)",
                                                   times.step_us, share(builder.host_us(), times.step_us))));
   }
+  if (times.by_order)
+    notes.emplace_back(
+        "the traces number their ops differently, which are matched by the order of their names");
   if (builder.untimed() > 0)
     notes.push_back(
         fmt::format("{} ops are not in the Kineto trace: cost models price them", builder.untimed()));
