@@ -408,6 +408,43 @@ TEST(TraceTest, ClippingIsOfTheUpdate) {
   EXPECT_EQ(At(graph, "mm#3").phase, "backward");
 }
 
+// A step of PyTorch 2.15 on a CPU: nine linear layers on 256 rows of 512, cross-entropy, AdamW, recorded on one thread.
+TEST(TraceTest, ARecordedStepIsCutIntoMicroBatches) {
+  const auto import = [](const std::string& kineto) {
+    return ImportTrace(formats::ReadFile(kFolder + "mlp_execution.json.gz"), "mlp.json", {.kineto = kineto})
+        .graph;
+  };
+  const sim::OpGraph whole = import(kFolder + "mlp_kineto.json.gz");
+  std::vector<std::vector<std::int64_t>> shapes;
+  sim::Bytes weights = 0;
+  for (const sim::Op& op : whole.ops) {
+    if (op.type == "Placeholder") shapes.push_back(op.outputs[0].shape);
+    if (op.type == "Variable") weights += op.persistent_bytes;
+  }
+  EXPECT_THAT(shapes, ElementsAre(ElementsAre(256, 512), ElementsAre(256)));
+  const double parameters = 8.0 * (512 * 512 + 512) + 512 * 10 + 10;
+  EXPECT_NEAR(static_cast<double>(weights), 4 * 3 * parameters, 1000)
+      << "weights and two moments, step counts";
+  // Forward, and two products for each but the first layer's input, which needs no gradient.
+  EXPECT_EQ(whole.totals().flops, 2.0 * 256 * (3 * (8.0 * 512 * 512 + 512 * 10) - 512 * 512));
+  const auto us_of = [](const sim::OpGraph& graph, bool updates) {
+    double us = 0;
+    for (const sim::Op& op : graph.ops)
+      for (const auto& cost : op.cost_us_by_kind) us += (op.phase == "update") == updates ? cost.second : 0;
+    return us;
+  };
+  for (const std::int64_t k : {2, 4, 8}) {
+    sim::OpGraph share = ShareBatch(whole, k);
+    share.Finish();
+    sim::OpGraph parts = RepeatMicroBatch(share, k, "1f1b");
+    parts.Finish();
+    EXPECT_NEAR(us_of(parts, false), us_of(whole, false), 1e-6 * us_of(whole, false)) << k;
+    EXPECT_DOUBLE_EQ(us_of(parts, true), us_of(whole, true)) << k;
+    EXPECT_DOUBLE_EQ(parts.totals().flops, whole.totals().flops) << k;
+    EXPECT_EQ(parts.totals().persistent_bytes, whole.totals().persistent_bytes) << k;
+  }
+}
+
 // The step of the sample, in two halves: what was measured stays what it is, the update once.
 TEST(TraceTest, MicroBatchesShareTheTimeMeasured) {
   const auto us_of = [](const sim::OpGraph& graph) {

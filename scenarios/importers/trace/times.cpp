@@ -84,33 +84,41 @@ std::vector<std::size_t> NodesByOrder(const std::vector<profiler::Marker>& marke
     names.emplace(node.name, static_cast<int>(names.size()));
     nodes_of[node.thread].push_back(i);
   }
-  std::map<std::pair<profiler::Id, profiler::Id>, std::vector<std::size_t>> markers_of;
-  for (std::size_t i = 0; i < markers.size(); ++i) {
-    if (names.contains(markers[i].name)) markers_of[{markers[i].process, markers[i].thread}].push_back(i);
-  }
   std::vector<std::size_t> found(markers.size(), kNoNode);
+  constexpr std::size_t kMostThreads = 64;  // each is looked for in all of the other trace
+  if (nodes_of.size() > kMostThreads) return found;
+  struct Thread {
+    std::vector<std::size_t> markers;
+    std::vector<int> names;
+  };
+  std::map<std::pair<profiler::Id, profiler::Id>, Thread> threads;
+  for (std::size_t i = 0; i < markers.size(); ++i) {
+    if (names.contains(markers[i].name))
+      threads[{markers[i].process, markers[i].thread}].markers.push_back(i);
+  }
+  for (auto& [_, thread] : threads) {
+    std::ranges::stable_sort(thread.markers, {}, [&](std::size_t marker) {
+      return std::pair(markers[marker].start, -markers[marker].end);
+    });
+    for (const std::size_t marker : thread.markers) thread.names.push_back(names.at(markers[marker].name));
+  }
   for (const auto& [_, nodes] : nodes_of) {
     constexpr std::size_t kLeast = 8;  // fewer stand anywhere by chance
     if (nodes.size() < kLeast) continue;
     std::vector<int> part;
     for (const std::size_t node : nodes) part.push_back(names.at(execution.nodes[node].name));
-    const std::vector<std::size_t>* in = nullptr;
+    const Thread* in = nullptr;
     Place at;
     bool is_only = true;
-    for (auto& [thread, own] : markers_of) {
-      std::ranges::stable_sort(own, [&](std::size_t a, std::size_t b) {
-        return std::pair(markers[a].start, -markers[a].end) < std::pair(markers[b].start, -markers[b].end);
-      });
-      std::vector<int> whole;
-      for (const std::size_t marker : own) whole.push_back(names.at(markers[marker].name));
-      const Place place = Find(part, whole);
+    for (const auto& [key, thread] : threads) {
+      const Place place = Find(part, thread.names);
       if (place.first == SIZE_MAX) continue;
       is_only = is_only && in == nullptr && place.is_only;
-      in = &own;
+      in = &thread;
       at = place;
     }
     if (in == nullptr || !is_only) continue;
-    for (std::size_t i = 0; i < nodes.size(); ++i) found[(*in)[at.first + i]] = nodes[i];
+    for (std::size_t i = 0; i < nodes.size(); ++i) found[in->markers[at.first + i]] = nodes[i];
   }
   return found;
 }
