@@ -20,8 +20,8 @@ struct NodeTime {
 struct Times {
   std::vector<NodeTime> nodes;  // as in the execution trace
   std::string gpu;              // as the trace calls it; empty = none
-  bool by_order = false;        // nodes are told by the order of their names: the traces number them differently
-  double device_us = 0;         // of all device work in the trace, in nodes or not
+  bool by_order = false;  // nodes are told by the order of their names: the traces number them differently
+  double device_us = 0;   // of all device work in the trace, in nodes or not
   double step_us =
       0;  // from the first to the last: of the device work; where there is none, of the nodes on the host
 };
