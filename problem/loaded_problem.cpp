@@ -12,6 +12,7 @@
 #include "cost_models/cost_models.h"
 #include "cost_models/parameters/parameters.h"
 #include "output/console.h"
+#include "problem/plausibility.h"
 #include "scenarios/scenarios.h"
 #include "sim/base/error.h"
 #include "sim/base/nearest_name.h"
@@ -152,7 +153,8 @@ std::vector<std::string> MiswrittenTypes(const sim::OpGraph& graph) {
 sim::OpGraph LoadGraph(const std::string& name_or_path) {
   std::vector<std::string> notes;
   sim::OpGraph graph = scenarios::LoadGraph(name_or_path, &cost_models::BuiltinCatalogue(), &notes);
-  for (std::string& note : MiswrittenTypes(graph)) notes.push_back(std::move(note));
+  for (auto* const look : {&MiswrittenTypes, &ImplausibleWork})
+    for (std::string& note : look(graph)) notes.push_back(std::move(note));
   for (const std::string& note : notes) output::TellSentence(fmt::format("{}: {}\n", name_or_path, note));
   return graph;
 }
@@ -222,6 +224,12 @@ LoadedProblem::LoadedProblem(sim::OpGraph graph, const ProblemSource& source)
 LoadedProblem::LoadedProblem(sim::OpGraph graph, sim::Cluster cluster, const sim::CostModel& model)
     : graph_(std::move(graph)), cluster_(std::move(cluster)) {
   Price(model);
+}
+
+void LoadedProblem::TellImplausibleTimes() const {
+  for (const std::string& note :
+       ImplausibleTimes(*problem_, catalogue_ ? *catalogue_ : cost_models::BuiltinCatalogue()))
+    output::TellSentence(fmt::format("{}: {}\n", graph_.name, note));
 }
 
 void LoadedProblem::Price(const sim::CostModel& model) {

@@ -69,6 +69,9 @@ class LoadedProblem {
   const sim::Problem& problem() const { return *problem_; }
   const sim::CostModel& model() const { return *model_; }  // not where it was made by others
 
+  // To standard error, what ImplausibleTimes() finds (plausibility.h).
+  void TellImplausibleTimes() const;
+
  private:
   void Price(const sim::CostModel& model);
 

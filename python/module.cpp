@@ -66,14 +66,16 @@ Graph LoadGraph(const std::string& name_or_path) {
   Graph loaded;
   loaded.graph = std::make_shared<const sim::OpGraph>(
       scenarios::LoadGraph(name_or_path, &cost_models::BuiltinCatalogue(), &loaded.notes));
+  for (std::string& note : problem::ImplausibleWork(*loaded.graph)) loaded.notes.push_back(std::move(note));
   return loaded;
 }
 
 Graph ParseGraph(const std::string& json, const std::string& source) {
   const py::gil_scoped_release unlocked;
-  return {std::make_shared<const sim::OpGraph>(
-              formats::ParseGraph(json, source, &cost_models::BuiltinCatalogue())),
-          {}};
+  auto graph = std::make_shared<const sim::OpGraph>(
+      formats::ParseGraph(json, source, &cost_models::BuiltinCatalogue()));
+  std::vector<std::string> notes = problem::ImplausibleWork(*graph);
+  return {std::move(graph), std::move(notes)};
 }
 
 py::bytearray GraphEdges(const Graph& graph) {

@@ -7,6 +7,7 @@
 #include "scenarios/importers/doppler.h"
 #include "scenarios/importers/msr.h"
 #include "scenarios/importers/onnx.h"
+#include "scenarios/importers/saved.h"
 #include "scenarios/importers/trace.h"
 #include "scenarios/scenarios.h"
 #include "scenarios/settings.h"
@@ -241,7 +242,10 @@ sim::OpGraph LoadGraph(const std::string& name_or_path, const sim::HardwareCatal
   if (const WorkloadRow* row = FindRow(Workloads(), NameOf(name_or_path)))
     return row->build(WorkloadSettings(name_or_path));
   if (!IsFile(name_or_path)) FailUnknown(name_or_path, "workload", NamesOf(Workloads()));
-  return ReadAnyGraph(name_or_path, catalogue, notes);
+  sim::OpGraph graph = ReadAnyGraph(name_or_path, catalogue, notes);
+  std::vector<std::string> counted = CountAnew(graph);
+  if (notes != nullptr) notes->insert(notes->end(), counted.begin(), counted.end());
+  return graph;
 }
 
 sim::Cluster LoadCluster(const std::string& name_or_path, const sim::HardwareCatalogue& catalogue) {

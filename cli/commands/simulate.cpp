@@ -52,6 +52,7 @@ class SimulateCommand : public Command {
     problem::CheckStandardInput(source_, placement_);
     problem::ResolveHere(source_);
     const problem::LoadedProblem loaded(source_);
+    loaded.TellImplausibleTimes();
     const sim::Problem& problem = loaded.problem();
     const sim::Placement placement = problem::LoadPlacement(placement_, problem);
     const auto simulator = sim::MakeSimulator(problem);

@@ -100,7 +100,8 @@ class Analytic : public sim::CostModel, public ParameterUser {
     Spec spec{"analytic", {}, {}};
     if (!file.empty()) spec.named.emplace_back("file", file);
     if (!options_.waves) spec.named.emplace_back("waves", "no");
-    if (options_.tf32 != Convolutions()) spec.named.emplace_back("tf32", options_.tf32.any() ? "all" : "none");
+    if (options_.tf32 != Convolutions())
+      spec.named.emplace_back("tf32", options_.tf32.any() ? "all" : "none");
     for (const auto& [key, share] : overrides_) spec.named.emplace_back(key, fmt::format("{}", share));
     return spec.ToString();
   }
@@ -118,8 +119,8 @@ class Analytic : public sim::CostModel, public ParameterUser {
 SettingTable AnalyticSettings() {
   return {{{"file", "efficiencies that were measured: a stowplan.cost_model file", Text(), ""},
            {"waves", "count whole waves of tiles", YesNo(), "yes"},
-           {"tf32", "which contractions of f32 run at the rate of TF32", OneOf({"convolutions", "all", "none"}),
-            "convolutions"}}};
+           {"tf32", "which contractions of f32 run at the rate of TF32",
+            OneOf({"convolutions", "all", "none"}), "convolutions"}}};
 }
 
 std::unique_ptr<sim::CostModel> MakeAnalytic(const Spec& spec, const Catalogue& catalogue) {

@@ -277,7 +277,8 @@ OpClass ClassOf(const sim::Op& op) {
 }
 
 OpClass ClassOf(const sim::Op& op, const OpType& row) {
-  if (row.op_class == kGemm && sim::FindBool(op.attributes, "recurrent").value_or(false)) return kRecurrentGemm;
+  if (row.op_class == kGemm && sim::FindBool(op.attributes, "recurrent").value_or(false))
+    return kRecurrentGemm;
   if (row.op_class == kConvolution && IsDilated(op.attributes)) return kDilatedConvolution;
   return row.op_class;
 }

@@ -190,7 +190,8 @@ std::vector<int> GradientsOf(const sim::OpGraph& graph, const sim::Op& op) {
     of.clear();
   }
   for (const sim::Output& output : op.outputs) {
-    const bool is_image = output.shape == OutputOf(graph, op.inputs[1]).shape && (of.empty() || of.back() != 0);
+    const bool is_image =
+        output.shape == OutputOf(graph, op.inputs[1]).shape && (of.empty() || of.back() != 0);
     of.push_back(is_image ? 0 : output.shape.size() > 1 ? 1 : 2);
   }
   return of;
@@ -203,7 +204,8 @@ std::vector<OpWork> BackwardKernels(const sim::OpGraph& graph, const sim::Op& op
   const double groups = GroupsOf(op);
   const bool is_depthwise = groups > 1 && image.shape.size() == 4 && filter.shape.size() == 4 &&
                             static_cast<double>(image.shape[1]) == groups && filter.shape[1] == 1;
-  const KernelNames names = NamesOf(is_depthwise, sim::FindBool(op.attributes, "transposed").value_or(false), image.shape.size());
+  const KernelNames names =
+      NamesOf(is_depthwise, sim::FindBool(op.attributes, "transposed").value_or(false), image.shape.size());
   const std::vector<int> of = GradientsOf(graph, op);
   const auto products = std::ranges::count_if(of, [](int one) { return one < 2; });
   std::vector<OpWork> kernels;
@@ -270,8 +272,8 @@ struct AttributeText {
 };
 
 std::string WorkAttributes(const sim::Op& op) {
-  static constexpr std::array kKeys = {"data_format", "dilations",   "groups",      "kernel",
-                                       "padding",     "tf32",        "transpose_a", "transpose_b", "strides"};
+  static constexpr std::array kKeys = {"data_format", "dilations",   "groups",      "kernel", "padding",
+                                       "tf32",        "transpose_a", "transpose_b", "strides"};
   std::vector<std::string> parts;
   for (const char* key : kKeys) {
     const sim::Attribute* found = sim::FindAttribute(op.attributes, key);

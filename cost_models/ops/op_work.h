@@ -29,8 +29,8 @@ struct OpWork {
   double row = 0;                        // length of the first output's last dimension; 0 if not known
   double positions = 0;                  // of convolutions: outputs of one image and channel; 0 if not known
   std::string_view family;               // FamilyOf()
-  std::optional<bool> tf32;              // whether its f32 products run in TF32, where the op or its graph says so
-  std::string_view type;                 // of the op; "" of a row that names none
+  std::optional<bool> tf32;  // whether its f32 products run in TF32, where the op or its graph says so
+  std::string_view type;     // of the op; "" of a row that names none
 };
 
 // Of the op as a whole. Class kNothing and all zero for views and for variables, constants and placeholders. The

@@ -34,17 +34,21 @@ class Graph:
     def load(cls, name_or_path: str) -> "Graph":
         """A workload (`stowplan.workloads()`) with parameters, "nmt(layers=4)", or a file: stowplan.graph, ONNX and what else
         `stowplan list importers` tells. What one should know of how a file was read is a warning."""
-        core = _core.load_graph(str(name_or_path))
+        return cls._told(_core.load_graph(str(name_or_path)), str(name_or_path))
+
+    @classmethod
+    def _told(cls, core: _core.Graph, source: str) -> "Graph":
         for note in core.notes:
-            warnings.warn(f"{name_or_path}: {note}", stacklevel=2)
-        return cls(core, str(name_or_path))
+            warnings.warn(f"{source}: {note}", stacklevel=3)
+        return cls(core, source)
 
     @classmethod
     def from_dict(cls, graph: Mapping[str, Any]) -> "Graph":
-        """What a stowplan.graph file holds (docs/formats.md); `format` and `version` may be left out."""
+        """What a stowplan.graph file holds (docs/formats.md); `format` and `version` may be left out. What cannot be true of it is
+        a warning."""
         name = str(graph.get("name", "graph"))
         whole = {"format": "stowplan.graph", "version": 1, "name": name, **graph}
-        return cls(_core.parse_graph(json.dumps(whole, default=_plain), name), name)
+        return cls._told(_core.parse_graph(json.dumps(whole, default=_plain), name), name)
 
     @classmethod
     def from_nodes_and_edges(cls, nodes: Iterable[Node], edges: Iterable[Edge], name: str = "graph") -> "Graph":

@@ -58,7 +58,8 @@ Tensor Mixture(GraphBuilder& b, const MixtureSizes& sizes, Tensor x) {
   OpSpec combine{.type = "ExpertCombine", .name = "combine", .inputs = {}, .outputs = {{rows}}};
   for (; part.output < sizes.experts; ++part.output) {
     b.SetBranch(part.output);
-    b.SetReached(sizes.reached, std::floor((part.output + 1) * sizes.reached) > std::floor(part.output * sizes.reached));
+    b.SetReached(sizes.reached,
+                 std::floor((part.output + 1) * sizes.reached) > std::floor(part.output * sizes.reached));
     combine.inputs.push_back(SwiGlu(b, "expert" + std::to_string(part.output), part, sizes.width));
   }
   b.SetBranch(-1);
