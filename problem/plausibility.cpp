@@ -63,8 +63,8 @@ bool SoundsLikeProduct(const sim::Op& op) {
   std::string name = op.type;
   if (const auto torch_op = sim::FindString(op.attributes, "torch_op")) name = *torch_op;
   std::ranges::transform(name, name.begin(), [](unsigned char c) { return std::tolower(c); });
-  constexpr std::string_view kParts[] = {"matmul", "gemm", "_mm", "bmm", "einsum", "conv1d", "conv2d", "conv3d",
-                                         "convolution", "linear", "attention", "lstm"};
+  constexpr std::string_view kParts[] = {"matmul", "gemm",   "_mm",         "bmm",    "einsum",    "conv1d",
+                                         "conv2d", "conv3d", "convolution", "linear", "attention", "lstm"};
   // Interpolation has a linear kind, and so have activations; neither multiplies matrices.
   constexpr std::string_view kNot[] = {"bilinear2d", "upsample", "trilinear", "relu", "elu", "silu", "mask"};
   const auto has = [&](std::string_view part) { return name.find(part) != name.npos; };
@@ -105,14 +105,17 @@ std::vector<std::string> ImplausibleWork(const sim::OpGraph& graph) {
   for (sim::OpIndex i = 0; i < graph.size(); ++i) {
     const sim::Op& op = graph.ops[static_cast<std::size_t>(i)];
     const auto counted = sim::ProductFlops(graph, i);
-    if (op.flops <= 0 && HasOperands(graph, op) &&
-        (counted ? *counted > 0 : SoundsLikeProduct(op)) && !op.cost_us && op.cost_us_by_kind.empty())
+    if (op.flops <= 0 && HasOperands(graph, op) && (counted ? *counted > 0 : SoundsLikeProduct(op)) &&
+        !op.cost_us && op.cost_us_by_kind.empty())
       without.Add(op);
     if (op.flops > 0 && counted && Differs(*counted, op.flops, kOtherWayOfCounting)) contradicted.Add(op);
     constexpr std::string_view kGradients = "gradients/";
     const auto slash = op.name.rfind('/');
-    if (op.phase != "backward" || op.flops <= 0 || !op.name.starts_with(kGradients) || slash < kGradients.size()) continue;
-    const auto of = forward.find(std::string_view(op.name).substr(kGradients.size(), slash - kGradients.size()));
+    if (op.phase != "backward" || op.flops <= 0 || !op.name.starts_with(kGradients) ||
+        slash < kGradients.size())
+      continue;
+    const auto of =
+        forward.find(std::string_view(op.name).substr(kGradients.size(), slash - kGradients.size()));
     if (of == forward.end()) continue;
     backward[of->first] += op.flops;
     first.emplace(of->first, i);
@@ -125,22 +128,28 @@ std::vector<std::string> ImplausibleWork(const sim::OpGraph& graph) {
   std::vector<std::string> notes;
   const auto note = [&](const Ops& ops, std::string_view what) {
     if (ops.count() > 0)
-      notes.push_back(fmt::format("warning: {} op{} {}: {}", ops.count(), ops.count() == 1 ? "" : "s", what, ops.ToString()));
+      notes.push_back(fmt::format("warning: {} op{} {}: {}", ops.count(), ops.count() == 1 ? "" : "s", what,
+                                  ops.ToString()));
   };
-  note(without, "multiply matrices by their names or shapes but have no FLOPs, and are priced by the bytes they move alone");
+  note(without,
+       "multiply matrices by their names or shapes but have no FLOPs, and are priced by the bytes they move "
+       "alone");
   note(contradicted, "have FLOPs that their shapes contradict by more than a factor of two");
-  note(unlike_forward, "of the backward pass have less than half or more than four times the FLOPs of their forward ops");
+  note(unlike_forward,
+       "of the backward pass have less than half or more than four times the FLOPs of their forward ops");
   return notes;
 }
 
-std::vector<std::string> ImplausibleTimes(const sim::Problem& problem, const cost_models::Catalogue& catalogue) {
+std::vector<std::string> ImplausibleTimes(const sim::Problem& problem,
+                                          const cost_models::Catalogue& catalogue) {
   std::vector<std::string> notes;
   const sim::Cluster& cluster = problem.cluster();
   std::vector<std::string_view> seen;
   for (sim::DeviceIndex d = 0; d < cluster.size(); ++d) {
     const sim::Device& device = cluster.devices[static_cast<std::size_t>(d)];
     const cost_models::DeviceSheet* sheet = catalogue.FindSheet(device.kind);
-    if (sheet == nullptr || !sheet->HasRates() || sheet->cores > 0 || std::ranges::find(seen, device.kind) != seen.end())
+    if (sheet == nullptr || !sheet->HasRates() || sheet->cores > 0 ||
+        std::ranges::find(seen, device.kind) != seen.end())
       continue;
     seen.push_back(device.kind);
     Ops fast;
@@ -163,11 +172,12 @@ std::vector<std::string> ImplausibleTimes(const sim::Problem& problem, const cos
       if (us > kSlow * std::max(arithmetic, memory)) slow.Add(op);
     }
     if (fast.count() > 0)
-      notes.push_back(fmt::format("warning: {} op{} would be faster on {} than its data sheet allows: {}", fast.count(),
-                                  fast.count() == 1 ? "" : "s", device.kind, fast.ToString()));
+      notes.push_back(fmt::format("warning: {} op{} would be faster on {} than its data sheet allows: {}",
+                                  fast.count(), fast.count() == 1 ? "" : "s", device.kind, fast.ToString()));
     if (slow.count() > 0)
-      notes.push_back(fmt::format("warning: {} op{} would take more than {:.0f} times as long on {} as its data sheet allows: {}",
-                                  slow.count(), slow.count() == 1 ? "" : "s", kSlow, device.kind, slow.ToString()));
+      notes.push_back(fmt::format(
+          "warning: {} op{} would take more than {:.0f} times as long on {} as its data sheet allows: {}",
+          slow.count(), slow.count() == 1 ? "" : "s", kSlow, device.kind, slow.ToString()));
   }
   return notes;
 }

@@ -17,6 +17,7 @@ std::vector<std::string> ImplausibleWork(const sim::OpGraph& graph);
 
 // Ops that are faster than the data sheet's peak allows or take more than twenty times as long, and matter: on kinds of the
 // catalogue, for ops of at least 20 us there.
-std::vector<std::string> ImplausibleTimes(const sim::Problem& problem, const cost_models::Catalogue& catalogue);
+std::vector<std::string> ImplausibleTimes(const sim::Problem& problem,
+                                          const cost_models::Catalogue& catalogue);
 
 }  // namespace stowplan::problem

@@ -16,6 +16,7 @@
 
 #include "agents/agent.h"
 #include "agents/plugin.h"
+#include "problem/plausibility.h"
 #include "python/episodes.h"
 #include "python/prepared.h"
 #include "scenarios/importers/aten.h"

@@ -41,15 +41,17 @@ std::vector<std::string> CountAnew(sim::OpGraph& graph) {
   }
   std::vector<std::string> notes;
   if (renamed > 0) {
-    notes.push_back(fmt::format(
-        "{} backward pass{} of convolutions had the name of one of two products, as in graphs captured earlier; now "
-        "each product is priced by itself",
-        renamed, renamed == 1 ? "" : "es"));
+    notes.push_back(
+        fmt::format("{} backward pass{} of convolutions had the name of one of two products, as in graphs "
+                    "captured earlier; now "
+                    "each product is priced by itself",
+                    renamed, renamed == 1 ? "" : "es"));
   }
   if (recounted > 0) {
-    notes.push_back(fmt::format(
-        "the file's FLOPs of {} product{} contradict the shapes; they were counted anew, {:.4g} GFLOP in place of {:.4g}",
-        recounted, Plural(recounted), after / 1e9, before / 1e9));
+    notes.push_back(
+        fmt::format("the file's FLOPs of {} product{} contradict the shapes; they were counted anew, {:.4g} "
+                    "GFLOP in place of {:.4g}",
+                    recounted, Plural(recounted), after / 1e9, before / 1e9));
   }
   return notes;
 }

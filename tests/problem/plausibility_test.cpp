@@ -12,23 +12,27 @@ namespace stowplan::problem {
 namespace {
 
 sim::OpGraph Parse(const std::string& ops) {
-  return formats::ParseGraph(R"({"format":"stowplan.graph","version":1,"name":"g","ops":[)" + ops + "]}", "g.json");
+  return formats::ParseGraph(R"({"format":"stowplan.graph","version":1,"name":"g","ops":[)" + ops + "]}",
+                             "g.json");
 }
 
-const std::string kImage = R"({"name":"x","type":"Placeholder","outputs":[{"dtype":"f32","shape":[64,1152,7,7]}]},)";
-const std::string kFilter = R"({"name":"w","type":"Variable","outputs":[{"dtype":"f32","shape":[1152,1,3,3]}]},)";
+const std::string kImage =
+    R"({"name":"x","type":"Placeholder","outputs":[{"dtype":"f32","shape":[64,1152,7,7]}]},)";
+const std::string kFilter =
+    R"({"name":"w","type":"Variable","outputs":[{"dtype":"f32","shape":[1152,1,3,3]}]},)";
 const std::string kWindow = R"("data_format":"NCHW","groups":1152,"kernel":[3,3])";
 constexpr double kProduct = 2.0 * 64 * 1152 * 49 * 9;
 
 // A depthwise layer captured when torch's counter left out groups in the filter's gradient, under the former name.
 sim::OpGraph Depthwise(double flops) {
-  return Parse(kImage + kFilter + R"({"name":"c","type":"DepthwiseConv2dNative","inputs":["x","w"],"flops":)" +
-               std::to_string(kProduct) + R"(,"outputs":[{"dtype":"f32","shape":[64,1152,7,7]}],"attributes":{)" + kWindow +
-               R"(,"torch_op":"aten.convolution"}},)" +
-               R"({"name":"gradients/c/convolution_backward","type":"DepthwiseConv2dNativeBackpropFilter","phase":"backward",)" +
-               R"("inputs":["c","x","w"],"flops":)" + std::to_string(flops) +
-               R"(,"outputs":[{"dtype":"f32","shape":[64,1152,7,7]},{"dtype":"f32","shape":[1152,1,3,3]}],"attributes":{)" +
-               kWindow + R"(,"torch_op":"aten.convolution_backward"}})");
+  return Parse(
+      kImage + kFilter + R"({"name":"c","type":"DepthwiseConv2dNative","inputs":["x","w"],"flops":)" +
+      std::to_string(kProduct) + R"(,"outputs":[{"dtype":"f32","shape":[64,1152,7,7]}],"attributes":{)" +
+      kWindow + R"(,"torch_op":"aten.convolution"}},)" +
+      R"({"name":"gradients/c/convolution_backward","type":"DepthwiseConv2dNativeBackpropFilter","phase":"backward",)" +
+      R"("inputs":["c","x","w"],"flops":)" + std::to_string(flops) +
+      R"(,"outputs":[{"dtype":"f32","shape":[64,1152,7,7]},{"dtype":"f32","shape":[1152,1,3,3]}],"attributes":{)" +
+      kWindow + R"(,"torch_op":"aten.convolution_backward"}})");
 }
 
 TEST(CountAnew, FlopsThatShapesContradict) {
@@ -62,24 +66,30 @@ TEST(ImplausibleWork, ProductsByNameWithoutFlops) {
         R"({"name":"a","type":"Placeholder","outputs":[{"dtype":"bf16","shape":[64,32]}]},)"
         R"({"name":"b","type":"Variable","outputs":[{"dtype":"bf16","shape":[32,16]}]},)"
         R"({"name":"m","type":")" +
-        torch_op + R"(","inputs":["a","b"],"outputs":[{"dtype":"bf16","shape":[64,16]}],"attributes":{"torch_op":")" + torch_op +
-        R"("}})");
+        torch_op +
+        R"(","inputs":["a","b"],"outputs":[{"dtype":"bf16","shape":[64,16]}],"attributes":{"torch_op":")" +
+        torch_op + R"("}})");
   };
-  for (const char* product : {"aten._my_grouped_mm", "custom.fused_linear", "xla.Conv2dBiasRelu", "vllm.paged_attention"})
+  for (const char* product :
+       {"aten._my_grouped_mm", "custom.fused_linear", "xla.Conv2dBiasRelu", "vllm.paged_attention"})
     EXPECT_EQ(ImplausibleWork(op(product)).size(), 1) << product;
-  for (const char* other : {"aten.upsample_bilinear2d", "aten.masked_scatter", "aten.addcmul", "aten.leaky_relu"})
+  for (const char* other :
+       {"aten.upsample_bilinear2d", "aten.masked_scatter", "aten.addcmul", "aten.leaky_relu"})
     EXPECT_TRUE(ImplausibleWork(op(other)).empty()) << other;
 }
 
 // Backward passes have one product of the forward's size or two, recomputed ones three.
 TEST(ImplausibleWork, BackwardAgainstForward) {
   const auto pair = [](double times) {
-    return Parse(R"({"name":"f","type":"Scan","flops":1e9,"outputs":[{"bytes":4}]},)"
-                 R"({"name":"gradients/f/scan_backward","type":"ScanGrad","phase":"backward","inputs":["f"],"flops":)" +
-                 std::to_string(times * 1e9) + "}");
+    return Parse(
+        R"({"name":"f","type":"Scan","flops":1e9,"outputs":[{"bytes":4}]},)"
+        R"({"name":"gradients/f/scan_backward","type":"ScanGrad","phase":"backward","inputs":["f"],"flops":)" +
+        std::to_string(times * 1e9) + "}");
   };
-  for (const double times : {0.5, 1.0, 2.0, 2.5, 3.0, 4.0}) EXPECT_TRUE(ImplausibleWork(pair(times)).empty()) << times;
-  for (const double times : {0.4, 4.1, 65.0, 550.0}) EXPECT_EQ(ImplausibleWork(pair(times)).size(), 1) << times;
+  for (const double times : {0.5, 1.0, 2.0, 2.5, 3.0, 4.0})
+    EXPECT_TRUE(ImplausibleWork(pair(times)).empty()) << times;
+  for (const double times : {0.4, 4.1, 65.0, 550.0})
+    EXPECT_EQ(ImplausibleWork(pair(times)).size(), 1) << times;
 }
 
 std::vector<std::string> TimesOf(double us, const std::string& kind) {

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "sim/analysis/product_flops.h"
+#include "sim/base/error.h"
 #include "tests/scenarios/onnx/rule_cases.h"
 
 namespace stowplan::scenarios {
@@ -49,6 +51,24 @@ TEST_P(OnnxRules, WhatFitsIsReadAndWhatDoesNotIsRefused) {
   const std::string refusal = RefusalOf(row.wrong, {}, row.opset);
   EXPECT_THAT(refusal, AllOf(StartsWith("model.onnx: node "), HasSubstr("contradicts the rules of its op")));
   for (const std::string& text : row.says) EXPECT_THAT(refusal, HasSubstr(text));
+}
+
+// As it is and with a backward pass: what the importer counts is what shapes tell (sim/analysis/product_flops.h).
+TEST_P(OnnxRules, ProductsHaveTheFlopsThatTheirShapesTell) {
+  for (const char* training : {"", "sgd"}) {
+    sim::OpGraph graph;
+    try {
+      graph = Import(GetParam().right, {.training = training}, GetParam().opset);
+    } catch (const InputError&) {
+      continue;  // has no gradient, or no weights to train
+    }
+    for (sim::OpIndex i = 0; i < graph.size(); ++i) {
+      const sim::Op& op = graph.ops[static_cast<std::size_t>(i)];
+      if (const auto flops = sim::ProductFlops(graph, i)) {
+        EXPECT_DOUBLE_EQ(*flops, op.flops) << op.name << " " << op.type << " " << training;
+      }
+    }
+  }
 }
 
 constexpr auto kName = [](const auto& row) { return row.param.name; };
