@@ -162,6 +162,10 @@ std::optional<MatrixProduct> ProductOf(const sim::Op& op, Grid grid) {
   return ProductOf({op.flops, shape, grid, channels_first ? channels : shape.size() - 1, groups});
 }
 
+double PositionsOf(const std::optional<MatrixProduct>& product, const sim::Output& output) {
+  return product && output.shape.front() > 0 ? product->rows / static_cast<double>(output.shape.front()) : 0;
+}
+
 // ---- the backward pass of a convolution: inputs are the gradient of its output, its image and its filter
 
 struct KernelNames {
@@ -226,8 +230,7 @@ std::vector<OpWork> BackwardKernels(const sim::OpGraph& graph, const sim::Op& op
       work.flops = op.flops / static_cast<double>(products);
       work.bytes += static_cast<double>(is_image ? filter.bytes : image.bytes);
       work.product = ProductOf({work.flops, output.shape, row.grid, is_image ? std::size_t{1} : 0, groups});
-      if (is_image && work.product && work.op_class == OpClass::kConvolution)
-        work.positions = work.elements / static_cast<double>(output.shape[0] * output.shape[1]);
+      if (work.op_class == OpClass::kConvolution) work.positions = PositionsOf(work.product, output);
     }
     kernels.push_back(work);
   }
@@ -303,8 +306,8 @@ OpWork WorkOf(const sim::OpGraph& graph, sim::OpIndex index) {
   if (IsContraction(work.op_class)) work.tf32 = Tf32Of(graph, op, work.op_class);
   if (row != nullptr) work.product = ProductOf(op, row->grid);
   if (op.type == kGroupedProduct && work.product) SplitByExperts(op, *work.product);
-  if (work.op_class == OpClass::kConvolution && work.product && op.outputs.front().shape.front() > 0)
-    work.positions = work.product->rows / static_cast<double>(op.outputs.front().shape.front());
+  if (work.op_class == OpClass::kConvolution && work.product)
+    work.positions = PositionsOf(work.product, op.outputs.front());
   return work;
 }
 
