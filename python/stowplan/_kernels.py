@@ -4,8 +4,14 @@ from typing import Any, Callable, Dict, Optional
 
 import torch  # type: ignore[import-not-found, unused-ignore]
 from torch.overrides import TorchFunctionMode  # type: ignore[import-not-found, unused-ignore]
+from torch.utils._pytree import tree_map  # type: ignore[import-not-found, unused-ignore]
+
+from ._values import aside, tensors_of
 
 aten: Any = torch.ops.aten
+
+#: Elements that an op without a rule for shapes may read.
+_MOST_ZEROS = 1 << 26
 
 
 class FusedAttention(TorchFunctionMode):  # type: ignore[misc, unused-ignore]
@@ -44,5 +50,34 @@ def _grouped_mm(first: Any, second: Any, offs: Any = None, bias: Any = None, out
     return first.new_empty(shape, dtype=out_dtype or first.dtype)
 
 
+def _with_zeros(func: Any) -> Callable[..., Any]:
+    """Where PyTorch has no rule for shapes: the op itself, of zeros."""
+
+    def run(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return func(*args, **kwargs)
+        except NotImplementedError:
+            tensors = tensors_of((args, kwargs))
+            if func.namespace != "aten" or torch.Tag.dynamic_output_shape in func.tags or sum(one.numel() for one in tensors) > _MOST_ZEROS:
+                raise
+            device = next((one.device for one in tensors if one.device.type != "cpu"), None)
+
+        def zeros(one: Any) -> Any:
+            return torch.zeros_like(one, device="cpu") if isinstance(one, torch.Tensor) else one
+
+        def shape(one: Any) -> Any:
+            return one.to(device) if isinstance(one, torch.Tensor) and device is not None else one
+
+        with aside():
+            return tree_map(shape, func(*tree_map(zeros, args), **tree_map(zeros, kwargs)))
+
+    return run
+
+
 #: What an op gives, where PyTorch's own rule refuses what kernels take.
 SHAPES: Dict[Any, Callable[..., Any]] = {aten._grouped_mm.default: _grouped_mm} if hasattr(aten, "_grouped_mm") else {}
+
+
+def shape_rule(func: Any) -> Callable[..., Any]:
+    """Runs the op on shapes."""
+    return SHAPES.get(func) or _with_zeros(func)

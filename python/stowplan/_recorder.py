@@ -11,7 +11,7 @@ from torch.utils._pytree import tree_map  # type: ignore[import-not-found, unuse
 from ._aten import BIAS_FIRST, COLLECTIVES, DTYPES, TYPES
 from ._core import InputError, RunError
 from ._flops import flops_of
-from ._kernels import SHAPES
+from ._kernels import shape_rule
 from ._values import Unknown, Values, arguments_of, tensors_of, written_of
 
 _Geometry = Tuple[Any, ...]
@@ -61,7 +61,7 @@ def first_line(error: BaseException) -> str:
 
 def users_line() -> str:
     """File and line of the innermost call that is neither PyTorch's nor ours; "" where there is none."""
-    ours = (str(Path(torch.__file__).parent), str(Path(__file__).parent), "<")
+    ours = (str(Path(torch.__file__).parent) + "/", str(Path(__file__).parent) + "/", "<")
     frame: Any = sys._getframe(1)
     while frame is not None and frame.f_code.co_filename.startswith(ours):
         frame = frame.f_back
@@ -151,7 +151,7 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc, unused-ignore]
         if func._schema.name == "_c10d_functional::wait_tensor":  # edges wait
             return args[0]
         try:
-            result = self.values.call(func, args, kwargs, SHAPES.get(func, func), self._decide)
+            result = self.values.call(func, args, kwargs, shape_rule(func), self._decide)
         except Unknown:
             module, line = self._place()[0] or "the model", users_line()
             raise InputError(f"{module}: {line + ' ' if line else ''}reads the value of a tensor (.item(), a condition on one, or a shape that goes "

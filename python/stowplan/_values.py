@@ -21,6 +21,9 @@ MOST = 1 << 22
 #: Attribute of a tensor without data that says its values.
 TOLD = "_stowplan_values"
 
+#: What decides where a model goes by which of its scores are highest (the experts of a token).
+EVEN = "choices among scores"
+
 #: Ops whose shapes go by values, and the arguments that decide.
 _DECIDES: Dict[str, Tuple[int, ...]] = {
     "nonzero": (0,), "masked_select": (1,), "repeat_interleave": (0,), "bincount": (0,), "_unique2": (0,), "unique_dim": (0,), "unique_consecutive": (0,),
@@ -28,6 +31,10 @@ _DECIDES: Dict[str, Tuple[int, ...]] = {
 
 #: Functions that make tensors of Python's values, which are lost where the tensor has no data.
 _OF_DATA = (torch.tensor, torch.as_tensor, torch.asarray, torch.Tensor.new_tensor, torch.from_numpy)
+
+
+#: Those that give a tensor's values to Python.
+_TO_PYTHON = (torch.Tensor.tolist, torch.Tensor.numpy, torch.Tensor.__array__, torch.Tensor.__format__)
 
 
 class Unknown(Exception):
@@ -91,6 +98,8 @@ class Values:
         """With data, sharing memory with all views of it; None where they are not known. And the inputs that they go by."""
         if tensor.layout != torch.strided or tensor.is_conj() or tensor.is_neg():
             return None, frozenset()
+        if not tensor.numel():
+            return torch.empty(tensor.shape, dtype=tensor.dtype, device="cpu"), frozenset()
         known = self._known.get(_key(tensor))
         if known is None:
             with_data = tensor.device.type == "cpu" and _key(tensor) not in self._stale
@@ -204,6 +213,8 @@ class Values:
             self._drawn(name, args, new, written)
             return
         known = [self.of(tensor) for tensor in read]
+        if new and any(values is None for values, _ in known) and self._taken(name, args, new):
+            return
         whole = name in ("fill_", "zero_", "copy_") and all(values is not None for values, _ in known[1:]) and known[0][0] is None
         if whole and written[0].numel() * written[0].element_size() == written[0].untyped_storage().nbytes():
             with aside():
@@ -228,6 +239,25 @@ class Values:
             for shape, values in zip(tensors_of(result), tensors_of(given)):
                 if shape.shape == values.shape and any(shape is one for one in new):
                     self.tell(shape, values, inputs)
+
+    def _taken(self, name: str, args: Sequence[Any], new: List[Any]) -> bool:
+        """What is taken for granted of values that are not known: they are finite, and choices among them fall evenly."""
+        if name in ("topk", "argmax", "max") and new[-1].dtype == torch.int64 and args[0].dim():
+            at = (args[2] if len(args) > 2 else -1) if name == "topk" else args[1] if len(args) > 1 else None
+            chosen, among = new[-1], args[0].numel() if at is None else args[0].shape[at]
+            if 0 < chosen.numel() <= MOST:
+                with aside():
+                    dealt = torch.arange(chosen.numel(), device="cpu") % among
+                    last = chosen.movedim(at, -1) if name == "topk" else chosen
+                    dealt = dealt.view(last.shape)
+                    self.tell(chosen, dealt.movedim(-1, at) if name == "topk" else dealt, frozenset({EVEN}))
+            return True
+        finite = {"isnan": False, "isinf": False, "eq": True, "ne": True}.get(name)
+        if finite is None or name == "eq" and args[0] is not args[1] or name == "ne" and args[1] not in (float("inf"), float("-inf")):
+            return False
+        with aside():
+            self.tell(new[0], torch.full((), finite, device="cpu"))
+        return True
 
     def _with_data(self, one: Any) -> Any:
         if isinstance(one, torch.Tensor):
@@ -268,7 +298,7 @@ class OfData(TorchFunctionMode):  # type: ignore[misc, unused-ignore]
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
-        if func in (torch.Tensor.tolist, torch.Tensor.numpy, torch.Tensor.__array__) and args[0].device.type != "cpu":
+        if func in _TO_PYTHON and args[0].device.type != "cpu":
             known = self._values.of(args[0])[0]
             if known is not None:
                 with aside():
