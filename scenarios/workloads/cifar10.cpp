@@ -27,12 +27,12 @@ namespace {
 
 constexpr int kNodes = 5;
 
-enum class Op : std::uint8_t { kSeparable3, kSeparable5, kAverage, kMaximum, kIdentity };
+enum class Candidate : std::uint8_t { kSeparable3, kSeparable5, kAverage, kMaximum, kIdentity };
 constexpr int kOps = 5;
 
 struct ArcOp {
   int state;
-  Op op;
+  Candidate op;
 };
 using Arc = std::array<ArcOp, 2 * kNodes>;
 
@@ -40,7 +40,7 @@ Arc DrawArc(Dice& dice) {
   Arc arc;
   for (int i = 0; i < 2 * kNodes; ++i) {
     const auto state = static_cast<int>(dice.Roll(2 + i / 2));
-    arc[static_cast<std::size_t>(i)] = {state, static_cast<Op>(dice.Roll(kOps))};
+    arc[static_cast<std::size_t>(i)] = {state, static_cast<Candidate>(dice.Roll(kOps))};
   }
   return arc;
 }
@@ -54,18 +54,18 @@ std::string ToString(const Arc& arc) {
   return text;
 }
 
-Tensor Apply(GraphBuilder& b, const std::string& name, Op op, Tensor x, std::int64_t filters,
-             std::int64_t stride) {
+Tensor ApplyCandidate(GraphBuilder& b, const std::string& name, Candidate op, Tensor x, std::int64_t filters,
+                      std::int64_t stride) {
   switch (op) {
-    case Op::kSeparable3:
+    case Candidate::kSeparable3:
       return Separable(b, name, x, 3, filters, stride);
-    case Op::kSeparable5:
+    case Candidate::kSeparable5:
       return Separable(b, name, x, 5, filters, stride);
-    case Op::kAverage:
+    case Candidate::kAverage:
       return AvgPool(b, name, x, {3, 3, stride});
-    case Op::kMaximum:
+    case Candidate::kMaximum:
       return MaxPool(b, name, x, {3, 3, stride});
-    case Op::kIdentity:
+    case Candidate::kIdentity:
       return stride == 1 ? x : FactorizedReduction(b, name, x, filters);
   }
   return x;
@@ -80,8 +80,9 @@ Tensor BuildCell(GraphBuilder& b, const Arc& arc, std::int64_t stride, Tensor x,
     b.SetBranch(node);
     const auto side = [&](const char* name, const ArcOp& step) {
       read[static_cast<std::size_t>(step.state)] = true;
-      return Apply(b, name + std::to_string(node), step.op, states[static_cast<std::size_t>(step.state)],
-                   filters, step.state < 2 ? stride : 1);
+      return ApplyCandidate(b, name + std::to_string(node), step.op,
+                            states[static_cast<std::size_t>(step.state)], filters,
+                            step.state < 2 ? stride : 1);
     };
     const Tensor left = side("left", arc[static_cast<std::size_t>(2 * node)]);
     const Tensor right = side("right", arc[static_cast<std::size_t>(2 * node + 1)]);

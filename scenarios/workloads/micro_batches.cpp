@@ -1,7 +1,9 @@
 #include "scenarios/workloads/micro_batches.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -24,24 +26,35 @@ bool IsUpdate(const sim::Op& op) {
   return op.phase == "update";
 }
 
-// Whether an output has the size of a variable that the update reads or is colocated with: a gradient that can be summed.
+// Whether an output that an update reads is a gradient that can be summed: it has the size of a variable that the update reads,
+// or of any where it reads none, as clipping does.
 class Gradients {
  public:
-  explicit Gradients(const sim::OpGraph& graph) : graph_(graph) {}
+  explicit Gradients(const sim::OpGraph& graph) : graph_(graph) {
+    for (const sim::Op& op : graph.ops) {
+      if (!IsWeight(op)) continue;
+      for (const sim::Output& output : op.outputs) sizes_.insert(output.bytes);
+    }
+  }
 
   bool Fits(const sim::Op& update, Tensor tensor) const {
     const sim::Bytes bytes = BytesOf(tensor);
-    return std::ranges::any_of(update.inputs, [&](Tensor input) {
-      const sim::Op& producer = graph_.ops[At(input.op)];
-      return producer.IsSource() && !IsData(producer) && BytesOf(input) == bytes;
-    });
+    bool reads_weights = false;
+    for (const Tensor input : update.inputs) {
+      if (!IsWeight(graph_.ops[At(input.op)])) continue;
+      if (BytesOf(input) == bytes) return true;
+      reads_weights = true;
+    }
+    return !reads_weights && sizes_.contains(bytes);
   }
 
  private:
+  static bool IsWeight(const sim::Op& op) { return op.IsSource() && !IsData(op); }
   sim::Bytes BytesOf(Tensor tensor) const {
     return graph_.ops[At(tensor.op)].outputs[static_cast<std::size_t>(tensor.output)].bytes;
   }
   const sim::OpGraph& graph_;
+  std::set<sim::Bytes> sizes_;
 };
 
 class Repetition {
@@ -179,28 +192,79 @@ class Repetition {
   std::map<Tensor, std::vector<OpIndex>> sums_;  // by gradient of one
 };
 
-// By output of the graph: a gradient, or a part of its sum, that an update reads.
+double ElementsOf(const sim::Output& output) {
+  double elements = 1;
+  for (const std::int64_t length : output.shape) elements *= static_cast<double>(length);
+  return output.shape.empty() ? static_cast<double>(output.bytes) : elements;
+}
+
+// By output of the graph: a gradient, or what it is made of in its own size, that an update reads.
 std::vector<std::vector<bool>> FindWeightGradients(const sim::OpGraph& graph) {
   std::vector<std::vector<bool>> found(graph.ops.size());
   for (std::size_t i = 0; i < graph.ops.size(); ++i) found[i].resize(graph.ops[i].outputs.size());
   const auto mark = [&](Tensor tensor) {
     found[At(tensor.op)][static_cast<std::size_t>(tensor.output)] = true;
   };
+  const auto output_of = [&](Tensor tensor) -> const sim::Output& {
+    return graph.ops[At(tensor.op)].outputs[static_cast<std::size_t>(tensor.output)];
+  };
   const Gradients gradients(graph);
   const auto& order = graph.topological_order();
   for (auto at = order.rbegin(); at != order.rend(); ++at) {
     const sim::Op& op = graph.ops[At(*at)];
-    const bool sum = op.type == "AddN" && !op.outputs.empty() && found[At(*at)].front();
-    for (const Tensor input : op.inputs)
-      if (sum || (IsUpdate(op) && gradients.Fits(op, input))) mark(input);
+    if (IsUpdate(op)) {
+      for (const Tensor input : op.inputs)
+        if (gradients.Fits(op, input)) mark(input);
+      continue;
+    }
+    if (op.flops > 0) continue;
+    for (std::size_t o = 0; o < op.outputs.size(); ++o) {
+      if (!found[At(*at)][o]) continue;
+      // Views, casts and sums of gradients; with two inputs of this size it is a derivative itself.
+      std::vector<Tensor> same;
+      for (const Tensor input : op.inputs)
+        if (ElementsOf(output_of(input)) == ElementsOf(op.outputs[o])) same.push_back(input);
+      if (same.size() == 1 || op.type == "AddN" || op.type == "Add") std::ranges::for_each(same, mark);
+    }
   }
   return found;
 }
 
-void ShareOutput(sim::Output& output, std::int64_t k) {
+// First dimensions of data that k divides; empty where no shape is told.
+std::set<std::int64_t> BatchesOf(const sim::OpGraph& whole, std::int64_t k) {
+  std::set<std::int64_t> batches;
+  for (const sim::Op& op : whole.ops) {
+    if (!IsData(op) || op.outputs.empty() || op.outputs.front().shape.empty()) continue;
+    const std::int64_t first = op.outputs.front().shape.front();
+    if (first > 0 && first % k == 0) batches.insert(first);
+  }
+  return batches;
+}
+
+// The dimension that is a batch, or the first that holds one as a factor; of two that make a batch together the first that k
+// divides. End = it holds none.
+std::vector<std::int64_t>::iterator BatchIn(std::vector<std::int64_t>& shape,
+                                            const std::set<std::int64_t>& batches, std::int64_t k) {
+  const auto holds_batch = [&](double elements) {
+    return std::ranges::any_of(
+        batches, [&](std::int64_t batch) { return std::fmod(elements, static_cast<double>(batch)) == 0; });
+  };
+  const auto itself = std::ranges::find_if(shape, [&](auto length) { return batches.contains(length); });
+  if (itself != shape.end()) return itself;
+  const auto factor = std::ranges::find_if(shape, holds_batch);
+  if (factor != shape.end()) return factor;
+  double elements = 1;
+  for (const std::int64_t length : shape) elements *= static_cast<double>(length);
+  if (!batches.empty() && !holds_batch(elements)) return shape.end();
+  return std::ranges::find_if(shape, [&](std::int64_t length) { return length % k == 0; });
+}
+
+// What is told and holds no batch, as a mean over it does, stays whole.
+void ShareOutput(sim::Output& output, const std::set<std::int64_t>& batches, std::int64_t k) {
+  const auto dimension = BatchIn(output.shape, batches, k);
+  const bool is_told = !output.shape.empty() || !output.dtype.empty();
+  if (dimension == output.shape.end() && is_told && !batches.empty()) return;
   output.bytes = (output.bytes + k - 1) / k;
-  const auto dimension =
-      std::ranges::find_if(output.shape, [&](std::int64_t length) { return length % k == 0; });
   if (dimension != output.shape.end())
     *dimension /= k;
   else
@@ -222,6 +286,60 @@ void CheckBatch(const sim::OpGraph& whole, std::int64_t k) {
                    "); choose a number that divides it, or import the model with a larger batch");
 }
 
+// By op: whether what it works on grows with the batch.
+std::vector<bool> FindBatch(const sim::OpGraph& whole, const std::set<std::int64_t>& batches) {
+  std::vector<bool> carries(whole.ops.size());
+  for (const OpIndex index : whole.topological_order()) {
+    const sim::Op& op = whole.ops[At(index)];
+    if (IsUpdate(op)) continue;
+    if (!op.inputs.empty()) {
+      carries[At(index)] =
+          std::ranges::any_of(op.inputs, [&](Tensor input) { return carries[At(input.op)]; });
+    } else if (IsData(op) || op.IsSource()) {
+      carries[At(index)] = IsData(op);
+    } else {  // made from nothing: a mask of the batch, or a table of positions
+      const bool is_told = !op.outputs.empty() && !op.outputs.front().dtype.empty();
+      const std::vector<std::int64_t> shape =
+          is_told ? op.outputs.front().shape : std::vector<std::int64_t>();
+      carries[At(index)] =
+          !is_told || batches.empty() ||
+          std::ranges::any_of(shape, [&](std::int64_t length) { return batches.contains(length); });
+    }
+  }
+  return carries;
+}
+
+double MicrosOf(const sim::Op& op) {
+  if (!op.cost_us_by_kind.empty()) return op.cost_us_by_kind.front().second;
+  return op.cost_us.value_or(0);
+}
+
+// What does not grow with the batch is done anew for each micro-batch.
+void CheckGrowth(const sim::OpGraph& whole, const std::vector<bool>& carries, std::int64_t k) {
+  constexpr double kMostGrowth = 0.1;  // of the FLOPs, or of the time measured
+  double flops = 0, us = 0, more_flops = 0, more_us = 0;
+  for (std::size_t i = 0; i < whole.ops.size(); ++i) {
+    const sim::Op& op = whole.ops[i];
+    flops += op.flops;
+    us += MicrosOf(op);
+    if (carries[i] || IsUpdate(op)) continue;
+    more_flops += static_cast<double>(k - 1) * op.flops;
+    more_us += static_cast<double>(k - 1) * MicrosOf(op);
+  }
+  if (more_flops <= kMostGrowth * flops && more_us <= kMostGrowth * us) return;
+  if (std::ranges::none_of(whole.ops, IsData)) {
+    throw InputError(
+        "pipeline: nothing tells the inputs of " + whole.name +
+        " from its weights, so its batch cannot be split; give a graph whose inputs are of the type "
+        "Placeholder");
+  }
+  const double growth = std::max(flops > 0 ? more_flops / flops : 0, us > 0 ? more_us / us : 0);
+  throw InputError("pipeline: " + whole.name + " has work that does not depend on its inputs, and " +
+                   std::to_string(k) + " micro-batches would do it " + std::to_string(k) +
+                   " times, which is " + std::to_string(std::llround(100 * growth)) +
+                   " % more in all; choose fewer micro-batches");
+}
+
 }  // namespace
 
 sim::OpGraph RepeatMicroBatch(const sim::OpGraph& one, std::int64_t k, const std::string& schedule) {
@@ -239,20 +357,17 @@ sim::OpGraph RepeatMicroBatch(const sim::OpGraph& one, std::int64_t k, const std
 
 sim::OpGraph ShareBatch(const sim::OpGraph& whole, std::int64_t k) {
   CheckBatch(whole, k);
+  const std::vector<bool> carries = FindBatch(whole, BatchesOf(whole, k));
+  CheckGrowth(whole, carries, k);
   sim::OpGraph graph = whole;
+  const std::set<std::int64_t> batches = BatchesOf(whole, k);
   const std::vector<std::vector<bool>> gradients = FindWeightGradients(whole);
-  std::vector<bool> of_data(whole.ops.size());
   const auto share = static_cast<double>(k);
-  for (const OpIndex index : whole.topological_order()) {
-    sim::Op& op = graph.ops[At(index)];
-    const bool reads_data =
-        op.inputs.empty()
-            ? !op.IsSource() || IsData(op)
-            : std::ranges::any_of(op.inputs, [&](Tensor input) { return of_data[At(input.op)]; });
-    of_data[At(index)] = reads_data && !IsUpdate(op);
-    if (!of_data[At(index)]) continue;
+  for (std::size_t i = 0; i < graph.ops.size(); ++i) {
+    if (!carries[i]) continue;
+    sim::Op& op = graph.ops[i];
     for (std::size_t o = 0; o < op.outputs.size(); ++o)
-      if (!gradients[At(index)][o]) ShareOutput(op.outputs[o], k);
+      if (!gradients[i][o]) ShareOutput(op.outputs[o], batches, k);
     op.flops /= share;
     op.workspace_bytes /= k;
     if (op.cost_us) *op.cost_us /= share;

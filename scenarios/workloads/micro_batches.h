@@ -18,8 +18,10 @@ namespace stowplan::scenarios {
 sim::OpGraph RepeatMicroBatch(const sim::OpGraph& one, std::int64_t k, const std::string& schedule);
 
 // Where a graph cannot be built anew for a k-th of the batch: what depends on data (a Placeholder, or an op without inputs that
-// is no variable or constant) takes a k-th of its time, FLOPs, workspace and bytes, the first dimension that k divides a k-th
-// of its length. Gradients on their way to an update keep their size. Not Finish()ed.
+// is no variable or constant and has the batch as a dimension) takes a k-th of its time, FLOPs, workspace and bytes, the
+// dimension that holds the batch a k-th of its length. Gradients on their way to an update, and what holds no batch, keep their
+// size. Not Finish()ed. Throws InputError where the batch is not divisible, and where the k parts together would do over a
+// tenth more than the whole: nothing tells inputs from weights, or much of the work does not depend on inputs.
 sim::OpGraph ShareBatch(const sim::OpGraph& whole, std::int64_t k);
 
 }  // namespace stowplan::scenarios

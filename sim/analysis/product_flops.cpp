@@ -142,25 +142,33 @@ struct Convolution {
   const Shape& filter;
 };
 
+// Those that an op may have, the likelier first: last channels where nothing is said, as in TensorFlow.
+std::vector<Layout> LayoutsOf(const Op& op) {
+  const bool is_depthwise = op.type.starts_with("Depthwise");
+  const auto format = FindString(op.attributes, "data_format");
+  if (op.type == "Conv" || op.type == "ConvTranspose") return {{true, is_depthwise}};  // ONNX has no other
+  if (format) return {{format->starts_with("NC"), is_depthwise}};
+  return {{false, is_depthwise}, {true, is_depthwise}};
+}
+
 // Every element that is made takes the weights of its channel; padding counts as if it were there.
-std::optional<double> ConvolutionFlops(const Op& op, const Convolution& of) {
+std::optional<double> ConvolutionFlops(const Op& op, const Convolution& of, const Layout& layout) {
   const std::size_t rank = of.filter.size();
   if (rank < 3 || of.read.size() != rank || of.made.size() != rank || of.read[0] != of.made[0])
     return std::nullopt;
-  const auto format = FindString(op.attributes, "data_format");
-  const bool is_onnx = op.type == "Conv" || op.type == "ConvTranspose";  // which has channels first alone
   const auto groups = FindNumber(op.attributes, "groups");
-  for (const bool channels_first :
-       {false, true}) {  // last where nothing is said, as in TensorFlow, if that fits
-    if ((format || is_onnx) && channels_first != (is_onnx || format->starts_with("NC"))) continue;
-    const Layout layout{channels_first, op.type.starts_with("Depthwise")};
-    const std::int64_t outputs = layout.Outputs(of.filter), inputs = layout.Inputs(of.filter);
-    const std::int64_t channels = layout.Channels(of.read);
-    if (layout.Channels(of.made) != outputs) continue;
-    if (groups && static_cast<double>(inputs) * *groups != static_cast<double>(channels)) continue;
-    if (inputs != channels && (inputs == 0 || channels % inputs != 0)) continue;
-    if (outputs == 0) return 0;
-    return 2 * ElementsOf(of.made) * (ElementsOf(of.filter) / static_cast<double>(outputs));
+  const std::int64_t outputs = layout.Outputs(of.filter), inputs = layout.Inputs(of.filter);
+  const std::int64_t channels = layout.Channels(of.read);
+  if (layout.Channels(of.made) != outputs) return std::nullopt;
+  if (groups && static_cast<double>(inputs) * *groups != static_cast<double>(channels)) return std::nullopt;
+  if (inputs != channels && (inputs == 0 || channels % inputs != 0)) return std::nullopt;
+  if (outputs == 0) return 0;
+  return 2 * ElementsOf(of.made) * (ElementsOf(of.filter) / static_cast<double>(outputs));
+}
+
+std::optional<double> ConvolutionFlops(const Op& op, const Convolution& of) {
+  for (const Layout& layout : LayoutsOf(op)) {
+    if (const auto flops = ConvolutionFlops(op, of, layout)) return flops;
   }
   return std::nullopt;
 }
@@ -169,14 +177,15 @@ std::optional<double> ConvolutionFlops(const Op& op, const Convolution& of) {
 std::optional<double> EitherWay(const Op& op, const Convolution& of) {
   const Convolution turned{of.made, of.read, of.filter};
   if (FindBool(op.attributes, "transposed").value_or(false)) return ConvolutionFlops(op, turned);
-  const auto straight = ConvolutionFlops(op, of);
-  if (!straight) return ConvolutionFlops(op, turned);
-  // With as many channels on both sides nothing but the sizes tells: what is made is seldom larger.
-  if (ElementsOf(of.made) <= ElementsOf(of.read)) return straight;
-  Readings readings;
-  readings.Add(straight);
-  readings.Add(ConvolutionFlops(op, turned));
-  return readings.Agreed();
+  for (const Layout& layout : LayoutsOf(op)) {
+    const auto straight = ConvolutionFlops(op, of, layout), other = ConvolutionFlops(op, turned, layout);
+    if (!straight && !other) continue;
+    if (!straight) return other;
+    // With as many channels on both sides nothing but the sizes tells: what is made is seldom larger.
+    const bool is_ambiguous = other && *other != *straight && ElementsOf(of.made) > ElementsOf(of.read);
+    return is_ambiguous ? std::nullopt : straight;
+  }
+  return std::nullopt;
 }
 
 // Gradients of image and filter are products, that of the bias is none.

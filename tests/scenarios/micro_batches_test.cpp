@@ -251,6 +251,101 @@ TEST(MicroBatches, TheRuleGivesWhatSmallerShapesAre) {
   }
 }
 
+double FlopsOf(const sim::OpGraph& graph, bool updates) {
+  double flops = 0;
+  for (const sim::Op& op : graph.ops)
+    if ((op.phase == "update") == updates) flops += op.flops;
+  return flops;
+}
+
+// The parts of any workload do together what the whole does, updates once; or the batch cannot be split, and it says so.
+TEST(MicroBatches, ThePartsDoTheWorkOfTheWhole) {
+  std::vector<std::string> split;
+  for (const WorkloadRow& row : Workloads()) {
+    const sim::OpGraph whole = LoadGraph(row.name);
+    if (sim::FindAttribute(whole.attributes, "schedule") != nullptr) continue;
+    for (const std::int64_t k : {2, 4}) {
+      try {
+        sim::OpGraph share = ShareBatch(whole, k);
+        share.Finish();
+        const sim::OpGraph parts = Repeated(share, k, "gpipe");
+        const double all = whole.totals().flops;
+        EXPECT_NEAR(FlopsOf(parts, false) + FlopsOf(parts, true), all, 0.1 * all) << row.name;
+        EXPECT_DOUBLE_EQ(FlopsOf(parts, true), FlopsOf(whole, true)) << row.name;
+        EXPECT_EQ(parts.totals().parameters, whole.totals().parameters) << row.name;
+        if (k == 2) split.emplace_back(row.name);
+      } catch (const InputError& error) {
+        EXPECT_THAT(error.what(), HasSubstr("micro_batches=")) << row.name;
+      }
+    }
+  }
+  EXPECT_THAT(split, testing::IsSupersetOf({"inception_v3", "llama", "bert", "rnnlm", "gnmt", "chain"}));
+}
+
+// Nothing tells the data of a graph whose inputs are variables: it is refused, not done k times.
+TEST(MicroBatches, WhatTellsNoInputsIsRefused) {
+  sim::OpGraph whole = Trained();
+  whole.ops[1].type = "Variable";
+  whole.ops[1].outputs[0].storage = sim::Output::Storage::kPersistent;
+  whole.ops[1].persistent_bytes = 16384;
+  whole.Finish();
+  EXPECT_THROW(ShareBatch(whole, 2), InputError);
+  for (sim::Op& op : whole.ops) {  // likewise by the time measured alone
+    op.flops = 0;
+    op.outputs.resize(std::min<std::size_t>(op.outputs.size(), 1));
+  }
+  EXPECT_THROW(ShareBatch(whole, 2), InputError);
+}
+
+// A product of weights is done anew for each micro-batch: a little of it is borne, much is not.
+TEST(MicroBatches, WorkThatDoesNotGrowWithTheBatchIsCounted) {
+  for (const auto& [us, refused] : {std::pair{1.0, false}, {8.0, true}}) {
+    sim::OpGraph whole = Trained();
+    sim::Op product = whole.ops[2];
+    product.name = "w2";
+    product.inputs = {{0, 0}, {0, 0}};
+    product.outputs[0] = whole.ops[0].outputs[0];
+    product.outputs[0].storage = sim::Output::Storage::kOwn;
+    product.cost_us = us;
+    product.flops = us;
+    whole.ops.push_back(product);
+    whole.Finish();
+    if (refused) {
+      EXPECT_THROW(ShareBatch(whole, 2), InputError);
+    } else {
+      EXPECT_EQ(ShareBatch(whole, 2).ops.back().cost_us, us);
+    }
+  }
+}
+
+// Clipping stands between a gradient and its update, views and casts before: all of the weight's size.
+TEST(MicroBatches, GradientsKeepTheirSizeThroughViewsAndClipping) {
+  sim::OpGraph whole = Trained();
+  const auto add = [&](const std::string& name, const std::string& type, const char* phase,
+                       std::vector<sim::TensorRef> inputs, sim::Bytes bytes) {
+    sim::Op op;
+    op.name = name;
+    op.type = type;
+    op.phase = phase;
+    op.inputs = std::move(inputs);
+    op.outputs.resize(1);
+    op.outputs[0].bytes = bytes;
+    whole.ops.push_back(op);
+    return sim::TensorRef{static_cast<OpIndex>(whole.ops.size()) - 1, 0};
+  };
+  const sim::TensorRef view = add("view", "Reshape", "backward", {{3, 0}}, 8192);
+  const sim::TensorRef clipped = add("clipped", "Mul", "update", {view}, 8192);
+  whole.ops[4].inputs = {{0, 0}, clipped};
+  whole.Finish();
+  sim::OpGraph share = ShareBatch(whole, 2);
+  share.Finish();
+  EXPECT_EQ(share.ops[3].outputs[0].bytes, 8192);
+  EXPECT_EQ(share.ops[AsIndex(view.op)].outputs[0].bytes, 8192);
+  const sim::OpGraph parts = Repeated(share, 2, "gpipe");
+  const sim::Op& mul = parts.ops[AsIndex(parts.Find("clipped"))];
+  EXPECT_THAT(mul.inputs, testing::ElementsAre(sim::TensorRef{parts.Find("view/accumulate@1"), 0}));
+}
+
 // The whole and its parts: work and weights are the same.
 TEST(MicroBatches, WorkloadsKeepWorkAndWeights) {
   const sim::OpGraph whole = LoadGraph("rnnlm(batch=64,steps=3)");

@@ -5,11 +5,13 @@
 
 #include <algorithm>
 #include <map>
+#include <tuple>
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "scenarios/workloads/micro_batches.h"
 #include "sim/base/error.h"
 #include "sim/cost_model.h"
 #include "sim/formats/formats.h"
@@ -54,7 +56,7 @@ TEST(TraceTest, OpsAreWhatKernelsImplement) {
   std::vector<std::string> names;
   for (const sim::Op& op : graph.ops) names.push_back(op.name + " " + op.type + " " + op.phase);
   EXPECT_THAT(names, ElementsAre("tensor#2 Variable forward", "t#4 Reshape forward",
-                                 "tensor#3 Variable forward", "tensor#1 Variable forward",
+                                 "tensor#3 Variable forward", "tensor#1 Placeholder forward",
                                  "addmm#5 MatMul forward", "relu#7 Relu forward", "mm#11 MatMul backward",
                                  "add_#13 Add update", "_foreach_mul_#14.0 aten._foreach_mul_ update",
                                  "_foreach_mul_#14.1 aten._foreach_mul_ update", "mul#15 Mul forward"));
@@ -164,6 +166,188 @@ TEST(TraceTest, OldSchemaAndOpsOfTheCpu) {
   const sim::Op& zero = imported.graph.ops[1];
   EXPECT_EQ(zero.type, "Fill");
   EXPECT_THAT(zero.cost_us_by_kind, ElementsAre(std::pair<std::string, double>("cpu", 30)));
+}
+
+// One op of a trace: its arguments by name, with their shapes; numbers as they are.
+struct Traced {
+  std::string name;
+  int id;
+  int parent;
+  std::vector<std::string> parameters;  // of the schema: "Tensor input", "int[] stride"
+  std::vector<std::string> values;      // "T3:512x64" = tensor 3, or JSON
+  std::vector<std::string> outputs;     // likewise
+};
+
+std::string TensorText(const std::string& told, std::string& shape) {
+  const auto colon = told.find(':');
+  std::vector<std::string> dims;
+  std::int64_t elements = 1;
+  std::string rest = told.substr(colon + 1);
+  while (!rest.empty()) {
+    const auto x = std::min(rest.find('x'), rest.size());
+    dims.push_back(rest.substr(0, x));
+    elements *= std::stoll(dims.back());
+    rest.erase(0, x + 1);
+  }
+  shape = fmt::format("[{}]", fmt::join(dims, ","));
+  const std::string id = told.substr(1, colon - 1);
+  return fmt::format(R"([{0},{0},0,{1},4,"cuda:0"])", id, elements);
+}
+
+std::string NodeText(const Traced& op) {
+  const auto list = [](const std::vector<std::string>& values, const std::string& which) {
+    std::vector<std::string> texts, shapes, types;
+    for (const std::string& value : values) {
+      std::string shape = "[]";
+      texts.push_back(value.starts_with('T') ? TensorText(value, shape) : value);
+      shapes.push_back(shape);
+      types.push_back(value.starts_with('T')                ? "\"Tensor(float)\""
+                      : value.starts_with("[t")             ? "\"GenericList[Bool,Bool,Bool]\""
+                      : value.starts_with('[')              ? "\"GenericList[Int,Int]\""
+                      : value == "true" || value == "false" ? "\"Bool\""
+                                                            : "\"Int\"");
+    }
+    return fmt::format(R"("{0}s": [{1}], "{0}_shapes": [{2}], "{0}_types": [{3}])", which,
+                       fmt::join(texts, ","), fmt::join(shapes, ","), fmt::join(types, ","));
+  };
+  const std::string schema =
+      op.parameters.empty() ? "" : fmt::format("{}({}) -> Tensor", op.name, fmt::join(op.parameters, ", "));
+  return fmt::format(R"({{"name": "{}", "id": {}, "rf_id": {}, "parent": {}, "op_schema": "{}", {}, {}}})",
+                     op.name, op.id, op.id, op.parent, schema, list(op.values, "input"),
+                     list(op.outputs, "output"));
+}
+
+sim::OpGraph GraphOf(const std::vector<Traced>& ops) {
+  std::vector<std::string> nodes;
+  for (const Traced& op : ops) nodes.push_back(NodeText(op));
+  return ImportTrace(fmt::format(R"({{"schema": "1.0.1", "nodes": [{}]}})", fmt::join(nodes, ",\n")),
+                     "made.json", {})
+      .graph;
+}
+
+std::vector<std::string> Inputs(const sim::OpGraph& graph) {
+  std::vector<std::string> names;
+  for (const sim::Op& op : graph.ops)
+    if (op.type == "Placeholder") names.push_back(op.name);
+  return names;
+}
+
+// The gradients of a convolution of 6 images, 8 channels in 2 groups: what its mask says, and no more.
+TEST(TraceTest, BackwardConvolutionsAreTheProductsThatTheyMake) {
+  const std::vector<std::string> parameters = {
+      "Tensor grad_output",   "Tensor input",  "Tensor weight",      "int[]? bias_sizes",
+      "int[] stride",         "int[] padding", "int[] dilation",     "bool transposed",
+      "int[] output_padding", "int groups",    "bool[3] output_mask"};
+  const double one = 2.0 * 6 * 12 * 5 * 5 * 4 * 3 * 3;
+  for (const auto& [mask, outputs, products] :
+       {std::tuple{"[true,true,true]", std::vector<std::string>{"T9:6x8x11x11", "T10:12x4x3x3", "T11:12"}, 2},
+        {"[true,false,false]", {"T9:6x8x11x11"}, 1},
+        {"[true,true,false]", {"T9:6x8x11x11", "T10:12x4x3x3"}, 2}}) {
+    const sim::OpGraph graph = GraphOf({{"aten::convolution_backward",
+                                         2,
+                                         1,
+                                         parameters,
+                                         {"T1:6x12x5x5", "T2:6x8x11x11", "T3:12x4x3x3", "[12,0]", "[2,2]",
+                                          "[0,0]", "[1,1]", "false", "[0,0]", "2", mask},
+                                         outputs}});
+    const sim::Op& op = graph.ops.back();
+    EXPECT_EQ(op.type, "ConvBackward");
+    EXPECT_EQ(op.flops, products * one) << mask;
+    EXPECT_EQ(op.outputs.size(), outputs.size());
+    EXPECT_EQ(sim::FindNumber(op.attributes, "groups"), 2);
+    EXPECT_NE(sim::FindAttribute(op.attributes, "strides"), nullptr);
+  }
+}
+
+TEST(TraceTest, ConvolutionsHaveTheTypesOfTheirKernels) {
+  const std::vector<std::string> parameters = {"Tensor input",    "Tensor weight",        "Tensor? bias",
+                                               "int[] stride",    "int[] padding",        "int[] dilation",
+                                               "bool transposed", "int[] output_padding", "int groups"};
+  const auto op_of = [&](const std::string& image, const std::string& filter, const std::string& made,
+                         const std::string& transposed, const std::string& groups) {
+    const sim::OpGraph graph = GraphOf(
+        {{"aten::convolution",
+          2,
+          1,
+          parameters,
+          {"T1:" + image, "T2:" + filter, "T3:4", "[1,1]", "[1,1]", "[2,2]", transposed, "[0,0]", groups},
+          {"T4:" + made}}});
+    EXPECT_THAT(Inputs(graph), ElementsAre("tensor#1"));
+    return graph.ops.back();
+  };
+  EXPECT_EQ(op_of("2x3x8x8", "4x3x3x3", "2x4x6x6", "false", "1").type, "Conv2D");
+  EXPECT_EQ(op_of("2x3x8x8", "4x3x3x3", "2x4x6x6", "false", "1").flops, 2.0 * 2 * 4 * 36 * 27);
+  EXPECT_EQ(op_of("2x4x8x8", "4x1x3x3", "2x4x6x6", "false", "4").type, "DepthwiseConv2dNative");
+  EXPECT_EQ(op_of("2x4x8x8", "4x1x3x3", "2x4x6x6", "false", "4").flops, 2.0 * 2 * 4 * 36 * 9);
+  EXPECT_EQ(op_of("2x3x8", "4x3x3", "2x4x6", "false", "1").type, "Conv1D");
+  EXPECT_EQ(op_of("2x3x8x8x8", "4x3x3x3x3", "2x4x6x6x6", "false", "1").type, "Conv3D");
+  EXPECT_EQ(op_of("2x3x8x8", "3x4x3x3", "2x4x10x10", "true", "1").type, "ConvTranspose");
+  EXPECT_EQ(op_of("2x3x8x8", "3x4x3x3", "2x4x10x10", "true", "1").flops, 2.0 * 2 * 3 * 64 * 36);
+}
+
+// x, by itself and through a copy, meets w, whose gradient an optimizer applies; a table of positions is neither, a mask has the
+// batch in front.
+TEST(TraceTest, InputsAreToldFromWeights) {
+  const std::vector<std::string> mm = {"Tensor self", "Tensor mat2"}, add = {"Tensor self", "Tensor other"},
+                                 add_to = {"Tensor(a!) self", "Tensor other"},
+                                 loss = {"Tensor self", "Tensor target"}, copy = {"Tensor self"};
+  const std::string backward = "autograd::engine::evaluate_function: MmBackward0";
+  const std::vector<Traced> step = {{"process", 1, 1, {}, {}, {}},
+                                    {"aten::mm", 2, 1, mm, {"T1:32x8", "T2:8x8"}, {"T3:32x8"}},
+                                    {"aten::add", 3, 1, add, {"T3:32x8", "T4:8"}, {"T5:32x8"}},
+                                    {"aten::mul", 4, 1, add, {"T5:32x8", "T6:32x8"}, {"T7:32x8"}},
+                                    {"aten::_to_copy", 5, 1, copy, {"T20:32x8"}, {"T21:32x8"}},
+                                    {"aten::mse_loss", 6, 1, loss, {"T7:32x8", "T21:32x8"}, {"T8:1"}},
+                                    {backward, 7, 1, {}, {}, {}},
+                                    {"aten::mm", 8, 7, mm, {"T9:8x32", "T3:32x8"}, {"T10:8x8"}},
+                                    {"Optimizer.step#SGD.step", 9, 1, {}, {}, {}},
+                                    {"aten::add_", 10, 9, add_to, {"T2:8x8", "T10:8x8"}, {"T2:8x8"}}};
+  EXPECT_THAT(Inputs(GraphOf(step)), ElementsAre("tensor#1", "tensor#6", "tensor#20"));
+
+  // Without the optimizer: autograd adds up a gradient of 8 x 8.
+  std::vector<Traced> recorded(step.begin(), step.end() - 2);
+  recorded.push_back({"torch::autograd::AccumulateGrad", 11, 7, {}, {"T10:8x8"}, {}});
+  EXPECT_THAT(Inputs(GraphOf(recorded)), ElementsAre("tensor#1", "tensor#6", "tensor#20"));
+
+  // Without anything: x might as well be a weight.
+  const sim::OpGraph bare = GraphOf({step.begin(), step.begin() + 4});
+  EXPECT_THAT(Inputs(bare), IsEmpty());
+  EXPECT_THROW(ShareBatch(bare, 2), InputError);
+
+  for (const sim::Op& op : GraphOf(step).ops) {
+    EXPECT_EQ(op.persistent_bytes > 0, op.type == "Variable") << op.name;
+    if (op.type == "Variable") EXPECT_EQ(op.outputs[0].storage, sim::Output::Storage::kPersistent);
+  }
+}
+
+// Between backward pass and optimizer: once a step, however many micro-batches.
+TEST(TraceTest, ClippingIsOfTheUpdate) {
+  const std::vector<std::string> mm = {"Tensor self", "Tensor mat2"},
+                                 scale = {"Tensor(a!) self", "Tensor other"};
+  const sim::OpGraph graph = GraphOf({{"process", 1, 1, {}, {}, {}},
+                                      {"autograd::engine::evaluate_function: MmBackward0", 2, 1, {}, {}, {}},
+                                      {"aten::mm", 3, 2, mm, {"T1:8x32", "T2:32x8"}, {"T3:8x8"}},
+                                      {"aten::norm", 4, 1, {"Tensor self"}, {"T3:8x8"}, {"T4:1"}},
+                                      {"aten::reciprocal", 5, 1, {"Tensor self"}, {"T4:1"}, {"T5:1"}},
+                                      {"aten::mul_", 6, 1, scale, {"T3:8x8", "T5:1"}, {"T3:8x8"}}});
+  for (const char* name : {"norm#4", "reciprocal#5", "mul_#6"}) EXPECT_EQ(At(graph, name).phase, "update");
+  EXPECT_EQ(At(graph, "mm#3").phase, "backward");
+}
+
+// The step of the sample, in two halves: what was measured stays what it is, the update once.
+TEST(TraceTest, MicroBatchesShareTheTimeMeasured) {
+  const auto us_of = [](const sim::OpGraph& graph) {
+    double us = 0;
+    for (const sim::Op& op : graph.ops)
+      for (const auto& [kind, micros] : op.cost_us_by_kind) us += micros;
+    return us;
+  };
+  const sim::OpGraph whole = Imported().graph;
+  sim::OpGraph share = ShareBatch(whole, 2);
+  share.Finish();
+  sim::OpGraph parts = RepeatMicroBatch(share, 2, "gpipe");
+  // A weight is read behind its update (mul#15, 3 us) in both.
+  EXPECT_EQ(us_of(parts), us_of(whole) + 3);
 }
 
 TEST(TraceTest, RefusesWhatDoesNotBelongTogether) {

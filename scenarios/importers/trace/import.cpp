@@ -11,9 +11,11 @@
 
 #include "scenarios/importers/aten.h"
 #include "scenarios/importers/trace.h"
+#include "scenarios/importers/trace/convolutions.h"
+#include "scenarios/importers/trace/inputs.h"
 #include "scenarios/importers/trace/nodes.h"
-#include "scenarios/importers/trace/op_flops.h"
 #include "scenarios/importers/trace/times.h"
+#include "sim/analysis/product_flops.h"
 #include "sim/base/error.h"
 #include "sim/formats/collectives.h"
 #include "sim/formats/document/source.h"
@@ -29,6 +31,8 @@ constexpr std::size_t kMostSharedReads = std::size_t{1} << 20;
 // What all updates of one call have alike is written once and copied for each: names, devices, shapes [bytes, of a trace]. So much,
 // or as much as the file where that is more: the tensors of an update alone take more there.
 constexpr std::size_t kCopiesAlwaysAllowed = std::size_t{16} << 20;
+
+constexpr const char* kForward = "forward";
 
 using trace::kNoNode;
 using trace::Node;
@@ -48,13 +52,11 @@ std::string_view PlainName(std::string_view name) {
 }
 
 // The type of an op that PyTorch's kernels implement; null where it is not known as one.
-std::optional<std::string_view> KnownType(const Node& node) {
+std::optional<std::string> KnownType(const Node& node) {
   if (!node.has_schema || !node.name.starts_with("aten::")) return std::nullopt;
-  const std::string_view name = PlainName(node.name);
-  if (name == "convolution") return "Conv2D";
-  if (name == "convolution_backward") return "Conv2DBackpropFilter";
-  const AtenType* row = FindAtenType(name);
-  return row != nullptr ? std::optional(row->type) : std::nullopt;
+  if (auto convolution = trace::ConvolutionType(node)) return convolution;
+  const AtenType* row = FindAtenType(PlainName(node.name));
+  return row != nullptr ? std::optional<std::string>(row->type) : std::nullopt;
 }
 
 std::string DtypeOf(std::string_view type) {
@@ -118,11 +120,14 @@ class Builder {
   sim::OpGraph Build() {
     FindOps();
     for (std::size_t i = 0; i < execution_.nodes.size(); ++i) {
+      if (op_[i] == kNoNode || op_[i] == i) Look(execution_.nodes[i]);
       if (op_[i] != i) continue;
       const bool is_view = IsView(execution_.nodes[i]);
       for (const Call& call : CallsOf(i)) AddOp(call, i, is_view);
     }
     ColocateWriters();
+    for (const auto& [variable, leader] : variables_) evidence_.variables.insert(variable);
+    inputs_ = trace::TellInputs(evidence_, graph_);
     return std::move(graph_);
   }
 
@@ -131,6 +136,7 @@ class Builder {
   std::int64_t untimed() const { return untimed_; }
   const std::map<std::string, std::int64_t>& unknown() const { return unknown_; }
   std::size_t variables() const { return variables_.size(); }
+  std::size_t inputs() const { return inputs_; }  // of the variables
 
  private:
   // ---- which nodes are ops
@@ -157,7 +163,7 @@ class Builder {
   void FindOps() {
     const auto& nodes = execution_.nodes;
     op_.assign(nodes.size(), kNoNode);
-    phase_.assign(nodes.size(), "forward");
+    phase_.assign(nodes.size(), kForward);
     device_of_.assign(nodes.size(), 0);
     for (std::size_t i = 0; i < nodes.size(); ++i) {
       const std::size_t parent = nodes[i].parent;
@@ -255,6 +261,43 @@ class Builder {
 
   static auto KeyOf(const Tensor& tensor) { return std::tuple(tensor.id, tensor.offset, tensor.elements); }
 
+  // What a node calls its tensors.
+  void Look(const Node& node) {
+    if (node.name == "torch::autograd::AccumulateGrad") {
+      for (const trace::Argument& argument : node.inputs)
+        for (const Tensor& tensor : argument.tensors) evidence_.gradients.insert(tensor.shape);
+    }
+    for (const trace::Argument& argument : node.inputs) {
+      const trace::Role role = trace::RoleOf(node, argument);
+      if (role == trace::Role::kNone) continue;
+      for (const Tensor& tensor : argument.tensors) {
+        const auto known = storages_.find(tensor.storage);
+        if (known == storages_.end()) {
+          expected_[tensor.storage] = role;
+        } else {
+          Called(RootOf(known->second.base), role);
+        }
+      }
+    }
+  }
+
+  void Called(sim::OpIndex op, trace::Role role) {
+    if (variables_.contains(op))
+      (role == trace::Role::kWeight ? evidence_.weights : evidence_.data).insert(op);
+  }
+
+  // The variable that an output is a copy of, in another place or format; else the op that made it.
+  sim::OpIndex RootOf(sim::TensorRef tensor) const {
+    constexpr int kMostCopies = 8;
+    for (int copies = 0; copies < kMostCopies && !variables_.contains(tensor.op); ++copies) {
+      const sim::Op& op = graph_.ops[static_cast<std::size_t>(tensor.op)];
+      if (op.type != "Cast" && op.type != "Assign" && op.type != "Reshape") break;
+      if (op.inputs.empty()) break;
+      tensor = op.inputs.back();  // behind what it is copied to
+    }
+    return tensor.op;
+  }
+
   // What was there before the recording: weights, the optimizer's state, inputs.
   Storage& Found(const Tensor& tensor) {
     const auto [at, is_new] = storages_.try_emplace(tensor.storage);
@@ -264,11 +307,14 @@ class Builder {
     op.type = "Variable";
     op.phase = "forward";
     op.outputs = {OutputOf(tensor)};
+    op.outputs.front().storage = sim::Output::Storage::kPersistent;
     op.persistent_bytes = (tensor.offset + tensor.elements) * tensor.element_bytes;
     op.attributes = {{"traced_on", {tensor.device}}};
     at->second.base = {graph_.size(), 0};
     at->second.views[KeyOf(tensor)] = {at->second.base, 0};
     variables_.emplace(at->second.base.op, at->second.base.op);
+    if (const auto expected = expected_.find(tensor.storage); expected != expected_.end())
+      Called(at->second.base.op, expected->second);
     // One id may have many storages.
     if (const int earlier = same_names_[op.name]++; earlier > 0) op.name += fmt::format("'{}", earlier + 1);
     while (!names_.insert(op.name).second) op.name += "'";
@@ -304,25 +350,44 @@ class Builder {
     sim::Op op;
     op.name = fmt::format("{}#{}{}", LocalName(node.name), node.id, call.suffix);
     op.type = TypeOf(node, is_view);
-    op.phase = phase_[i];
     std::vector<Tensor> inputs = call.inputs;
     const std::string_view name = PlainName(node.name);
     const bool is_bias_first = name == "addmm" || name == "baddbmm" || name == "addbmm" || name == "addmv";
     if (is_bias_first && inputs.size() > 1) std::rotate(inputs.begin(), inputs.begin() + 1, inputs.end());
     std::vector<sim::OpIndex> waits;
     for (const Tensor& input : inputs) op.inputs.push_back(Read(input, waits));
-    if (!is_view) op.flops = trace::FlopsOf(op.type, inputs, call.outputs);
+    op.phase = IsOfGradients(i, inputs, op) ? "update" : phase_[i];
     const bool on_gpu = AddOutputs(call, inputs, op);
     AddWaits(call, inputs, index, waits, op);
-    op.attributes = {{"torch_op", {node.name}}, {"traced_on", {on_gpu ? GpuOf(call) : "cpu"}}};
+    op.attributes = trace::ConvolutionAttributes(node);
+    op.attributes.emplace_back("torch_op", sim::Attribute{node.name});
+    op.attributes.emplace_back("traced_on", sim::Attribute{on_gpu ? GpuOf(call) : "cpu"});
+    if (!is_view) op.flops = FlopsOf(op, inputs);
     AddTime(call, i, is_view, on_gpu, op);
     graph_.ops.push_back(std::move(op));
     Remember(call, index);
   }
 
+  static double FlopsOf(const sim::Op& op, const std::vector<Tensor>& inputs) {
+    std::vector<sim::Output> read;
+    for (const Tensor& input : inputs) read.push_back(OutputOf(input));
+    return sim::ProductFlops(op, read).value_or(0);
+  }
+
+  // Behind the backward pass, outside of the optimizer: clipping, scaling back, and what is done with the results.
+  bool IsOfGradients(std::size_t i, const std::vector<Tensor>& inputs, const sim::Op& op) const {
+    if (phase_[i] != kForward) return false;
+    for (std::size_t input = 0; input < inputs.size(); ++input) {
+      if (variables_.contains(storages_.at(inputs[input].storage).base.op)) continue;
+      const std::string& phase = graph_.ops[static_cast<std::size_t>(op.inputs[input].op)].phase;
+      if (phase == "backward" || phase == "update") return true;
+    }
+    return false;
+  }
+
   std::string TypeOf(const Node& node, bool is_view) {
     if (is_view) return "Reshape";
-    if (const auto known = KnownType(node)) return std::string(*known);
+    if (auto known = KnownType(node)) return std::move(*known);
     std::string type;
     std::string_view rest = node.name;
     for (std::size_t at; (at = rest.find("::")) != std::string_view::npos; rest.remove_prefix(at + 2))
@@ -371,7 +436,12 @@ class Builder {
 
   void AddWaits(const Call& call, const std::vector<Tensor>& inputs, sim::OpIndex index,
                 std::vector<sim::OpIndex>& waits, sim::Op& op) {
-    for (const Tensor& input : inputs) storages_.at(input.storage).readers.push_back(index);
+    for (const Tensor& input : inputs) {
+      Storage& storage = storages_.at(input.storage);
+      storage.readers.push_back(index);
+      if (op.phase == "update" && variables_.contains(storage.base.op))
+        evidence_.weights.insert(storage.base.op);
+    }
     for (const std::int64_t written : call.written) {
       Storage& storage = storages_.at(written);
       std::ranges::copy_if(storage.readers, std::back_inserter(waits),
@@ -379,7 +449,10 @@ class Builder {
       ++storage.version;
       storage.writer = index;
       storage.readers.clear();
-      if (variables_.contains(storage.base.op)) writes_.emplace_back(index, storage.base.op);
+      if (!variables_.contains(storage.base.op)) continue;
+      writes_.emplace_back(index, storage.base.op);
+      evidence_.written.insert(storage.base.op);
+      if (op.phase == "backward") evidence_.weights.insert(storage.base.op);  // gradients are added to it
     }
     std::ranges::sort(waits);
     waits.erase(std::unique(waits.begin(), waits.end()), waits.end());
@@ -411,6 +484,7 @@ class Builder {
       const bool is_new = graph_.ops.back().outputs[o].storage == sim::Output::Storage::kOwn;
       // An address is used again: what is given out without having been given is a new storage.
       const bool is_first = told.insert(tensor.storage).second;
+      if (is_new && is_first) expected_.erase(tensor.storage);
       if (is_new && is_first) storages_[tensor.storage] = {.base = output, .views = {}, .readers = {}};
       Storage& storage = storages_.at(tensor.storage);
       storage.views[KeyOf(tensor)] = {output, storage.version};
@@ -451,6 +525,9 @@ class Builder {
   std::unordered_map<std::int64_t, Storage> storages_;
   std::unordered_map<sim::OpIndex, sim::OpIndex> variables_;   // each with one that it must be with
   std::vector<std::pair<sim::OpIndex, sim::OpIndex>> writes_;  // op, variable
+  std::unordered_map<std::int64_t, trace::Role> expected_;     // of storages, before an op reads them
+  trace::Evidence evidence_;
+  std::size_t inputs_ = 0;
   std::set<std::string> names_;
   std::map<std::string, int> same_names_;
   std::map<std::string, std::int64_t> unknown_;
@@ -510,10 +587,11 @@ std::vector<std::string> Notes(const Builder& builder, const trace::ExecutionTra
         "has no times: cost models price its ops (`stowplan graph import` with --kineto takes those "
         "measured)");
   }
-  notes.push_back(fmt::format(
-      "{} tensors were there before: weights, the optimizer's state and inputs are told alike, so all "
-      "are variables",
-      builder.variables()));
+  notes.push_back(
+      fmt::format("{} tensors were there before: {} inputs, {} weights and what an optimizer keeps",
+                  builder.variables(), builder.inputs(), builder.variables() - builder.inputs()));
+  if (builder.inputs() == 0)
+    notes.emplace_back("nothing tells its inputs from its weights: it cannot be cut into micro-batches");
   if (!builder.unknown().empty()) {
     notes.push_back(
         fmt::format("not known, priced by the bytes they move alone where no time is measured: {}",

@@ -35,16 +35,24 @@ std::vector<std::string_view> PartsOf(std::string_view text) {
   return parts;
 }
 
+struct Parameter {
+  std::string_view name;
+  bool is_written;
+};
+
 // "aten::add_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)" writes its first argument.
-std::vector<bool> WrittenArguments(std::string_view schema) {
-  std::vector<bool> written;
+std::vector<Parameter> ParametersOf(std::string_view schema) {
+  std::vector<Parameter> parameters;
   const auto open = schema.find('('), arrow = schema.rfind(") -> ");
-  if (open == std::string_view::npos || arrow == std::string_view::npos || arrow < open) return written;
+  if (open == std::string_view::npos || arrow == std::string_view::npos || arrow < open) return parameters;
   for (const std::string_view part : PartsOf(schema.substr(open + 1, arrow - open - 1))) {
-    if (part.find_first_not_of(" *") != std::string_view::npos)
-      written.push_back(part.find("!)") != std::string_view::npos);
+    if (part.find_first_not_of(" *") == std::string_view::npos) continue;
+    const std::string_view declared = part.substr(0, part.find('='));
+    const auto blank = declared.rfind(' ');
+    parameters.push_back({blank == std::string_view::npos ? declared : declared.substr(blank + 1),
+                          part.find("!)") != std::string_view::npos});
   }
-  return written;
+  return parameters;
 }
 
 // What stands in "Tensor(float)".
@@ -102,10 +110,22 @@ class Arguments {
       for (const Value item : value.items()) {
         const auto one = at < types.size() ? ElementType(types[at]) : std::nullopt;
         if (one) AddTensor(item, ItemAt(shapes, at), *one, argument);
+        if (at < types.size()) AddNumber(item, types[at], argument);
         ++at;
       }
+    } else {
+      AddNumber(value, type, argument);
     }
     return argument;
+  }
+
+  static void AddNumber(Value value, std::string_view type, Argument& argument) {
+    constexpr std::size_t kMost = 16;  // more tell no window of a kernel
+    if (argument.numbers.size() == kMost) return;
+    if (type == "Int" && value.kind() == formats::ValueKind::kInteger)
+      argument.numbers.push_back(value.Int(INT64_MIN, INT64_MAX));
+    if (type == "Bool" && value.kind() == formats::ValueKind::kBool)
+      argument.numbers.push_back(value.Bool() ? 1 : 0);
   }
 
   static void AddTensor(Value value, std::optional<Value> shape, std::string_view type, Argument& argument) {
@@ -198,15 +218,22 @@ Read ReadNode(Value value) {
   const std::string schema = facts.Text("op_schema");
   node.has_schema = !schema.empty();
   node.inputs = Arguments(fields, "input").Take();
-  const std::vector<bool> written = WrittenArguments(schema);
-  for (std::size_t i = 0; i < std::min(written.size(), node.inputs.size()); ++i)
-    node.inputs[i].is_written = written[i];
+  const std::vector<Parameter> parameters = ParametersOf(schema);
+  for (std::size_t i = 0; i < std::min(parameters.size(), node.inputs.size()); ++i) {
+    node.inputs[i].name = parameters[i].name;
+    node.inputs[i].is_written = parameters[i].is_written;
+  }
   for (Argument& output : Arguments(fields, "output").Take())
     std::move(output.tensors.begin(), output.tensors.end(), std::back_inserter(node.outputs));
   return read;
 }
 
 }  // namespace
+
+const Argument* Node::Find(std::string_view argument) const {
+  const auto found = std::ranges::find(inputs, argument, &Argument::name);
+  return found != inputs.end() ? &*found : nullptr;
+}
 
 ExecutionTrace ReadExecutionTrace(const std::string& content, const std::string& source) {
   const formats::Document document = formats::ParseJson(content, source);

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "sim/base/units.h"
@@ -24,9 +25,11 @@ struct Tensor {
 };
 
 struct Argument {
-  std::vector<Tensor> tensors;  // defined ones; none for a number
+  std::string name;                   // as the op's schema says, likewise what is written; empty = no schema
+  std::vector<Tensor> tensors;        // defined ones; none for a number
+  std::vector<std::int64_t> numbers;  // of an integer, a truth value or a short list of them
   bool is_list = false;
-  bool is_written = false;  // as the op's schema says
+  bool is_written = false;
 };
 
 inline constexpr std::size_t kNoNode = SIZE_MAX;
@@ -41,6 +44,9 @@ struct Node {
   bool is_leaf = true;           // calls nothing that was recorded
   std::vector<Argument> inputs;
   std::vector<Tensor> outputs;  // defined ones
+
+  // Null if absent.
+  const Argument* Find(std::string_view argument) const;
 };
 
 struct ExecutionTrace {
