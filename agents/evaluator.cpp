@@ -58,6 +58,7 @@ struct Evaluator::Impl {
   std::unordered_set<std::uint64_t> distinct;
   UnitPlacement best;
   sim::Picos best_runtime = 0;
+  PlainestPlacements plainest;
   std::vector<CurvePoint> curve;
   double simulator_seconds = 0;
   double machine_seconds = 0;
@@ -65,7 +66,8 @@ struct Evaluator::Impl {
   bool others_stop = false;    // some rank was asked to stop, as all of them know since the last call
   Clock::time_point opened = Clock::now();
 
-  Impl(const Task& the_task, const Options& the_options) : task(the_task), options(the_options) {
+  Impl(const Task& the_task, const Options& the_options)
+      : task(the_task), options(the_options), plainest(the_options.within) {
     allowed.resize(task.problem->cluster().devices.size());
     for (const sim::DeviceIndex d : task.devices) allowed[static_cast<std::size_t>(d)] = true;
   }
@@ -154,6 +156,8 @@ struct Evaluator::Impl {
       machine_seconds +=
           kMachineSteps * std::min(sim::ToMicros(evaluation.runtime) / 1e6, kMachineCutoffSeconds);
     if (!evaluation.feasible || evaluation.stopped) return;
+    if (plainest.Wants(evaluation.runtime))
+      plainest.Offer({placement, evaluation.runtime, PlainnessOf(task, placement, evaluation.peak)});
     if (!curve.empty() && evaluation.runtime >= best_runtime) return;
     best = placement;
     best_runtime = evaluation.runtime;
@@ -247,6 +251,9 @@ bool Evaluator::has_best() const {
 const UnitPlacement& Evaluator::best() const {
   return impl_->best;
 }
+const PlainestPlacements& Evaluator::plainest() const {
+  return impl_->plainest;
+}
 sim::Picos Evaluator::best_runtime() const {
   return impl_->best_runtime;
 }
@@ -285,6 +292,11 @@ std::string Evaluator::SaveState() const {
   std::sort(distinct.begin(), distinct.end());
   state["distinct"] = std::move(distinct);
   state["best"] = impl_->best;
+  state["plainest"] = Json::array();
+  for (const FittingPlacement& one : impl_->plainest.kept()) {
+    const Plainness& plain = one.plainness;
+    state["plainest"].push_back({one.placement, one.runtime, plain.devices, plain.sent, plain.fullest});
+  }
   state["curve"] = Json::array();
   for (const CurvePoint& point : impl_->curve) {
     state["curve"].push_back(
@@ -334,6 +346,15 @@ void Evaluator::RestoreState(const std::string& text) {
     if (!curve.empty() && !impl_->IsLegal(best)) {
       throw InputError(
           "checkpoint of an evaluator: its best placement gives not every unit one of the task's devices");
+    }
+    for (const Json& kept : state.value("plainest", Json::array())) {  // checkpoints of before have none
+      FittingPlacement one = {
+          kept.at(0).get<UnitPlacement>(),
+          kept.at(1).get<sim::Picos>(),
+          {kept.at(2).get<int>(), kept.at(3).get<sim::Bytes>(), kept.at(4).get<sim::Bytes>()}};
+      if (!impl_->IsLegal(one.placement) || one.runtime < 0)
+        throw InputError("checkpoint of an evaluator: a plain placement of it is none of this task");
+      impl_->plainest.Offer(std::move(one));
     }
     impl_->simulator_seconds = state.at("simulator_seconds").get<double>();
     impl_->machine_seconds = state.at("machine_seconds").get<double>();

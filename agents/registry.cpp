@@ -57,11 +57,14 @@ const std::vector<AgentRow>& Agents() {
       {"metis",
        "METIS' recursive bisection onto the GPUs, 3 % imbalance, memory as second constraint if asked",
        "Karypis, Kumar, 1998; METIS 5", Takes({Memory("no")}), AgentKind::kConstructive, MakeMetis},
-      {"heft", "list scheduling by upward rank with insertion, within memory limits",
+      {"heft",
+       "list scheduling by upward rank with insertion, within memory limits; plans an order of its own",
        "Topcuoglu, Hariri, Wu, 2002", Takes({Memory("yes")}), AgentKind::kConstructive, MakeHeft},
       {"m_topo", "fills the GPUs one after the other in topological order, up to equal shares of the memory",
        "Jeon et al. (Baechi), SoCC 2020", Takes({}), AgentKind::kConstructive, MakeTopo},
-      {"m_etf", "earliest task first: of all ready units and GPUs with room, the pair that can start first",
+      {"m_etf",
+       "earliest task first: of all ready units and GPUs with room, the pair that can start first; plans an "
+       "order of its own",
        "Hwang et al., 1989; Jeon et al. (Baechi), SoCC 2020", Takes({Memory("yes")}),
        AgentKind::kConstructive, MakeEtf},
       {"m_sct", "m_etf where GPUs wait for the favourite child of their last op, chosen by a linear program",
@@ -71,7 +74,10 @@ const std::vector<AgentRow>& Agents() {
                Number(0, 0.49), "0.1"},
               {"window", "ops that one linear program sees; 0: all", Whole(0), "5000"}}),
        AgentKind::kConstructive, MakeSct},
-      {"critical_path", "list scheduling of whole units: longest path to the end first, where it ends first",
+      {"critical_path",
+       "list scheduling of whole units: longest path to the end first, where it ends first; plans an order "
+       "of "
+       "its own",
        "Kwok, Ahmad, ACM Computing Surveys 1999; Yao et al. (DOPPLER), ICLR 2026", Takes({}),
        AgentKind::kConstructive, MakeCriticalPath},
       {"local_search", "moves of runs, borders and connected units, first improvement, kicks from the best",

@@ -12,6 +12,7 @@
 #include "cost_models/cost_models.h"
 #include "cost_models/parameters/parameters.h"
 #include "output/console.h"
+#include "problem/framework/framework.h"
 #include "problem/plausibility.h"
 #include "scenarios/scenarios.h"
 #include "sim/base/error.h"
@@ -206,6 +207,10 @@ void DeclareProblemOptions(CLI::App& app, ProblemSource& source) {
   app.add_option("--memory", source.memory,
                  "other memory for a device, kind or class: gpu=4GiB (may be repeated)")
       ->option_text("D=SIZE");
+  app.add_option(
+         "--reserve", source.reserve,
+         fmt::format("what a framework keeps of each GPU, where the cluster does not say; else {}", kReserve))
+      ->option_text("SIZE+P%");
 }
 
 LoadedProblem::LoadedProblem(const ProblemSource& source)
@@ -218,12 +223,12 @@ LoadedProblem::LoadedProblem(sim::OpGraph graph, const ProblemSource& source)
   cluster_ = LoadOverridden(source, *model_, *catalogue_);
   // What is wrong now lies in how the files fit together.
   formats::CheckedAt(formats::SourceOf(source.graph) + " on " + formats::SourceOf(source.cluster),
-                     [&] { Price(*model_); });
+                     [&] { Meet(*model_, source.reserve); });
 }
 
 LoadedProblem::LoadedProblem(sim::OpGraph graph, sim::Cluster cluster, const sim::CostModel& model)
     : graph_(std::move(graph)), cluster_(std::move(cluster)) {
-  Price(model);
+  Meet(model, "");
 }
 
 void LoadedProblem::TellImplausibleTimes() const {
@@ -232,7 +237,8 @@ void LoadedProblem::TellImplausibleTimes() const {
     output::TellSentence(fmt::format("{}: {}\n", graph_.name, note));
 }
 
-void LoadedProblem::Price(const sim::CostModel& model) {
+void LoadedProblem::Meet(const sim::CostModel& model, const std::string& reserve) {
+  FillFromFramework(cluster_, graph_, reserve);
   problem_ = std::make_unique<sim::Problem>(graph_, cluster_, sim::PriceOps(graph_, cluster_, model));
 }
 

@@ -177,10 +177,22 @@ py::dict Search(const Prepared& problem, const SearchRequest& request) {
       Interruptible([&](const std::function<bool()>& stop) { return problem.Search(request, stop); });
   py::dict out;
   out["agent"] = found.agent;
-  if (found.best) {
-    out["placement"] = ToBytes(*found.best);
-    out["runtime_us"] = sim::ToMicros(found.best_runtime);
+  py::list rivals;
+  if (found.advice) {
+    out["placement"] = ToBytes(found.advice->chosen.placement);
+    out["runtime_us"] = sim::ToMicros(found.advice->chosen.runtime);
+    out["best_runtime_us"] = sim::ToMicros(found.best_runtime);
+    for (const problem::Rival& rival : found.advice->rivals) {
+      py::dict one;
+      one["name"] = rival.name;
+      one["placement"] = ToBytes(rival.placement);
+      one["runtime_us"] = sim::ToMicros(rival.runtime);
+      one["fits"] = rival.fits;
+      one["peak_bytes"] = Column<std::int64_t>(rival.peak, [](sim::Bytes bytes) { return bytes; });
+      rivals.append(one);
+    }
   }
+  out["rivals"] = rivals;
   out["samples"] = found.samples;
   out["distinct"] = found.distinct;
   out["proposals"] = found.proposals;
@@ -307,7 +319,7 @@ std::shared_ptr<Prepared> MakePrepared(const Graph& graph, const std::string& gr
                                        const std::string& interconnect,
                                        const std::vector<std::string>& memory,
                                        const std::vector<std::string>& sheets, const std::string& grouper,
-                                       const std::string& devices) {
+                                       const std::string& devices, const std::string& reserve) {
   const py::gil_scoped_release unlocked;
   problem::ProblemSource source;
   source.graph = graph_name;
@@ -317,6 +329,7 @@ std::shared_ptr<Prepared> MakePrepared(const Graph& graph, const std::string& gr
   source.rules = rules;
   source.interconnect = interconnect;
   source.memory = memory;
+  source.reserve = reserve;
   source.sheets = sheets;
   return std::make_shared<Prepared>(*graph.graph, source, grouper, devices);
 }
@@ -426,8 +439,8 @@ void BindProblem(py::module_& module) {
            })
       .def("search",
            [](const Prepared& problem, const std::string& agent, std::int64_t samples, std::int64_t seed,
-              int threads, const std::string& init, bool learn) {
-             return Search(problem, {agent, samples, seed, threads, init, learn});
+              int threads, const std::string& init, bool learn, double within) {
+             return Search(problem, {agent, samples, seed, threads, init, learn, within});
            })
       .def("named_text",
            [](const Prepared& problem, const std::string& name) {

@@ -158,6 +158,8 @@ Run Prepared::Simulate(sim::Placement placement) const {
 SearchResult Prepared::Search(const SearchRequest& request, const std::function<bool()>& stop) const {
   if (request.samples < 1) throw InputError(fmt::format("samples: {}, wanted at least 1.", request.samples));
   if (request.seed < 0) throw InputError(fmt::format("seed: {}, wanted at least 0.", request.seed));
+  if (!(request.within >= 0 && request.within <= 100))
+    throw InputError(fmt::format("within: {}, wanted a percentage from 0 to 100.", request.within));
   const int threads = CheckedThreads(request.threads);
   const auto agent = agents::MakeAgent(request.agent);
   std::atomic<bool> asked{false};
@@ -165,6 +167,7 @@ SearchResult Prepared::Search(const SearchRequest& request, const std::function<
   limits.budget = request.samples;
   limits.threads = threads;
   limits.stop = &asked;
+  limits.within = request.within / 100;
   limits.on_sample = [&](const agents::Evaluator&) {
     if (!asked && stop()) asked = true;
   };
@@ -178,7 +181,7 @@ SearchResult Prepared::Search(const SearchRequest& request, const std::function<
   SearchResult result;
   result.agent = agent->name();
   if (evaluator.has_best()) {
-    result.best = evaluator.best();
+    result.advice = problem::Advise(task_, evaluator, &asked);
     result.best_runtime = evaluator.best_runtime();
   }
   result.samples = evaluator.samples();

@@ -14,6 +14,7 @@
 #include "agents/agent.h"
 #include "agents/bounds/bounds.h"
 #include "agents/task.h"
+#include "problem/advice/advice.h"
 #include "problem/loaded_problem.h"
 #include "sim/outcome.h"
 #include "sim/placement.h"
@@ -47,12 +48,14 @@ struct SearchRequest {
   int threads = 0;    // 0 = one per core
   std::string init;   // weights a learner starts from; empty = fresh
   bool learn = true;  // false: a learner changes no weight
+  double within =
+      100 * problem::kWithin;  // percent of the fastest within which the plainest placement is taken
 };
 
 struct SearchResult {
-  std::string agent;                          // canonical name
-  std::optional<agents::UnitPlacement> best;  // empty = nothing that fits was seen
-  sim::Picos best_runtime = 0;
+  std::string agent;                      // canonical name
+  std::optional<problem::Advice> advice;  // empty = nothing that fits was seen
+  sim::Picos best_runtime = 0;            // of the fastest sample
   std::int64_t samples = 0, distinct = 0, proposals = 0, screens = 0;
   double wall_seconds = 0, simulator_seconds = 0;
   std::vector<agents::CurvePoint> curve;

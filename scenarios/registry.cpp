@@ -40,7 +40,7 @@ SettingTable NmtFamily() {
 }
 
 constexpr const char* kTree = "gpus=2,interconnect=fair,host=device,order=program,copies=overlap";
-constexpr const char* kHost = "gpus=8,interconnect=fair,host=device,order=ready";
+constexpr const char* kHost = "gpus=8,interconnect=fair,host=auto,order=program";
 
 // "-" is standard input.
 bool IsFile(const std::string& name) {
@@ -174,18 +174,18 @@ const std::vector<ClusterRow>& Clusters() {
        P100Cluster},
       {"v100", "DGX-1 with V100 in a cube mesh of NVLinks", TableOf(kHost), V100Cluster},
       {"dgx2", "DGX-2: 16 V100 on NVSwitch",
-       TableOf("gpus=16,interconnect=fair,host=device,order=ready",
+       TableOf("gpus=16,interconnect=fair,host=auto,order=program",
                {Sized("gpus", "devices beside the CPUs", 1, 16)}),
        Dgx2Cluster},
       {"a100", "DGX A100 on NVSwitch", TableOf(kHost), A100Cluster},
       {"h100", "DGX H100 on NVSwitch", TableOf(kHost), H100Cluster},
       {"h200", "DGX H200 on NVSwitch", TableOf(kHost), H200Cluster},
       {"workstation", "unequal GPUs: an RTX 4090, all others T4, on PCI Express",
-       TableOf("gpus=2,interconnect=fair,host=device,order=ready"), WorkstationCluster},
+       TableOf("gpus=2,interconnect=fair,host=auto,order=program"), WorkstationCluster},
       {"pcie_tree", "two sockets with a PCI Express switch of P100 below each", TableOf(kHost),
        PcieTreeCluster},
       {"h100_hosts", "DGX H100s on InfiniBand",
-       TableOf("gpus=8,interconnect=fair,host=device,order=ready,hosts=2,nics=gpu"), H100HostsCluster},
+       TableOf("gpus=8,interconnect=fair,host=auto,order=program,hosts=2,nics=gpu"), H100HostsCluster},
       {"baechi", "cards of 8 GB as in the log of BaechiPyTorch, P100 in place of them", TableOf(kTree),
        BaechiCluster},
       {"doppler", "equal devices and copies that share nothing, as in the published simulator of DOPPLER",

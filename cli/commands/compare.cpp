@@ -17,7 +17,6 @@
 #include "output/interrupt.h"
 #include "problem/options.h"
 #include "problem/provenance.h"
-#include "problem/provenance_json.h"
 #include "problem/search_source.h"
 #include "profiler/host_machine.h"
 #include "sim/base/error.h"

@@ -23,13 +23,13 @@
 #include "output/csv.h"
 #include "output/interrupt.h"
 #include "output/progress.h"
+#include "problem/advice/advice.h"
 #include "problem/explain/placement_page.h"
 #include "problem/fingerprint.h"
 #include "problem/loaded_problem.h"
 #include "problem/options.h"
 #include "problem/problem_json.h"
 #include "problem/provenance.h"
-#include "problem/provenance_json.h"
 #include "problem/search_source.h"
 #include "sim/base/error.h"
 #include "sim/base/spec.h"
@@ -50,7 +50,10 @@ struct Found {
   agents::LowerBound bound;
   double wall_seconds = 0;
   int ranks = 1;
+  std::optional<problem::Advice> advice;  // where something was found
 
+  // Whether the answer is the search's best.
+  bool took_fastest() const { return advice && advice->chosen.placement == evaluator.best(); }
   bool interrupted() const { return evaluator.stop_requested() && evaluator.remaining() > 0; }
 };
 
@@ -72,7 +75,19 @@ nlohmann::ordered_json Identity(const problem::SearchSource& search, std::int64_
           {"source", problem::ProblemJson(search.problem())}};
 }
 
-nlohmann::ordered_json Summary(const problem::SearchSource& search, std::int64_t seed, const Found& found) {
+nlohmann::ordered_json RivalJson(const problem::Rival& rival, const agents::Task& task) {
+  nlohmann::ordered_json json = {{"name", rival.name},
+                                 {"runtime_us", sim::ToMicros(rival.runtime)},
+                                 {"fits", rival.fits},
+                                 {"devices", rival.plainness.devices},
+                                 {"peak_bytes", nlohmann::ordered_json::object()}};
+  for (std::size_t d = 0; d < rival.peak.size(); ++d)
+    json["peak_bytes"][task.problem->cluster().devices[d].name] = rival.peak[d];
+  return json;
+}
+
+nlohmann::ordered_json Summary(const problem::SearchSource& search, std::int64_t seed, double within,
+                               const Found& found) {
   const agents::Evaluator& evaluator = found.evaluator;
   const bool feasible = evaluator.has_best();
   nlohmann::ordered_json json = Identity(search, seed, found.task, found.agent);
@@ -99,6 +114,16 @@ nlohmann::ordered_json Summary(const problem::SearchSource& search, std::int64_t
     json["samples_to_1pct"] = evaluator.samples_to_within(0.01);
     json["best_runtime_us"] = sim::ToMicros(evaluator.best_runtime());
     if (!found.author.empty()) json["found_by"] = found.author;
+    // The placement that is given, which may be plainer than the fastest.
+    json["runtime_us"] = sim::ToMicros(found.advice->chosen.runtime);
+    json["within_percent"] = within;
+    json["rivals"] = nlohmann::ordered_json::array();
+    for (const problem::Rival& rival : found.advice->rivals)
+      json["rivals"].push_back(RivalJson(rival, found.task));
+  }
+  json["reserve_bytes"] = nlohmann::ordered_json::object();
+  for (const sim::Device& device : found.task.problem->cluster().devices) {
+    if (device.reserve > 0) json["reserve_bytes"][device.name] = device.reserve;
   }
   return json;
 }
@@ -123,6 +148,12 @@ class PlaceCommand : public Command {
         problem::Whole(app.add_option("--seed", seed_, "of the agent; else the scenario's first, else 1"), 0,
                        problem::kMaxSeed)
             ->option_text("K");
+    problem::Real(app.add_option("--within", within_,
+                                 "of placements that take P % longer than the fastest at most the plainest: "
+                                 "fewest devices, then least sent, then least full"),
+                  0, 100)
+        ->capture_default_str()
+        ->option_text("P");
     app.add_option("--init", options_.init, "weights a learner starts from")->option_text("CKPT");
     app.add_option("--learn", learn_, "no: a learner applies its weights and changes none")
         ->capture_default_str()
@@ -179,6 +210,7 @@ class PlaceCommand : public Command {
     limits.threads = options_.threads;
     limits.stop = &stop;
     limits.ranks = &ranks;
+    limits.within = within_ / 100;
     limits.on_sample = [&](const agents::Evaluator& now) {
       progress.Update(now.samples(),
                       now.has_best() ? "best " + output::TimeText(now.best_runtime()) : "nothing fits yet");
@@ -210,17 +242,24 @@ class PlaceCommand : public Command {
     const auto* composed = dynamic_cast<const agents::Composed*>(agent.get());
     const std::string author =
         composed != nullptr && evaluator.has_best() ? composed->AuthorOf(evaluator.samples_to_best()) : "";
-    const Found found = {.task = task,
-                         .evaluator = evaluator,
-                         .agent = agent->name(),
-                         .author = author,
-                         .leanest = leanest,
-                         .is_portfolio = composed != nullptr,
-                         .brief = brief,
-                         .bound = bound,
-                         .wall_seconds = wall.count(),
-                         .ranks = ranks.size()};
-    if (ranks.first()) Save(found);
+    Found found = {.task = task,
+                   .evaluator = evaluator,
+                   .agent = agent->name(),
+                   .author = author,
+                   .leanest = leanest,
+                   .is_portfolio = composed != nullptr,
+                   .brief = brief,
+                   .bound = bound,
+                   .wall_seconds = wall.count(),
+                   .ranks = ranks.size(),
+                   .advice = {}};
+    if (ranks.first()) {
+      if (evaluator.has_best()) {
+        CheckBest(task, evaluator);
+        found.advice = problem::Advise(task, evaluator, &stop);
+      }
+      Save(found);
+    }
     if (found.interrupted()) {
       throw output::Interrupted(
           fmt::format("stopped after {} of {} samples; {}.", output::CountText(evaluator.samples()),
@@ -313,25 +352,25 @@ class PlaceCommand : public Command {
     return row != nullptr && row->kind == agents::AgentKind::kLearner;
   }
 
+  // What is printed is evaluated once more (docs/protocol.md#best-found). They can only differ after a resume.
+  void CheckBest(const agents::Task& task, const agents::Evaluator& evaluator) const {
+    const auto simulator = sim::MakeSimulator(*task.problem);
+    const sim::Picos runtime = simulator->Run(agents::Expand(task, evaluator.best())).runtime;
+    if (runtime == evaluator.best_runtime()) return;
+    throw InputError(fmt::format(
+        "{}: its best placement takes {} here, but the checkpoint says {}; it was made for "
+        "another graph or cluster, start without --resume.",
+        InFolder("checkpoint"), output::TimeText(runtime), output::TimeText(evaluator.best_runtime())));
+  }
+
   void Save(const Found& found) const {
-    const std::string summary = Summary(search_, seed_, found).dump(1) + "\n";
-    const agents::Evaluator& evaluator = found.evaluator;
+    const std::string summary = Summary(search_, seed_, within_, found).dump(1) + "\n";
     sim::Placement best;
-    if (evaluator.has_best()) best = agents::Expand(found.task, evaluator.best());
+    if (found.advice) best = agents::Expand(found.task, found.advice->chosen.placement);
     const auto simulator = sim::MakeSimulator(*found.task.problem);
     const sim::Outcome* outcome =
-        evaluator.has_best()
-            ? &simulator->Run(best, {.record = sim::RunOptions::Record::kTimeline, .cutoff = {}})
-            : nullptr;
-    // What is printed is evaluated once more (docs/protocol.md#best-found). They can only differ after a
-    // resume.
-    if (outcome != nullptr && outcome->runtime != evaluator.best_runtime()) {
-      throw InputError(
-          fmt::format("{}: its best placement takes {} here, but the checkpoint says {}; it was made for "
-                      "another graph or cluster, start without --resume.",
-                      InFolder("checkpoint"), output::TimeText(outcome->runtime),
-                      output::TimeText(evaluator.best_runtime())));
-    }
+        found.advice ? &simulator->Run(best, {.record = sim::RunOptions::Record::kTimeline, .cutoff = {}})
+                     : nullptr;
     if (!out_.empty()) SaveFolder(found, outcome, best, summary);
     if (outcome != nullptr) SavePages(found, *outcome, best);
     if (!json_.empty()) return formats::WriteFile(json_, summary);
@@ -344,15 +383,16 @@ class PlaceCommand : public Command {
     const problem::Study study =
         problem::MakeStudy(problem, best, outcome, found.bound, problem::AllWhatIfs(problem.cluster()));
     const agents::Evaluator& evaluator = found.evaluator;
-    const std::string page =
-        problem::PlacementPage(study,
-                               {.sentence = fmt::format("Found by {} after {} of {} samples{}", found.agent,
-                                                        output::CountText(evaluator.samples_to_best()),
-                                                        output::CountText(evaluator.samples()),
-                                                        found.interrupted() ? ", interrupted" : ""),
-                                .curve = evaluator.curve(),
-                                .samples = evaluator.samples()},
-                               problem::ProvenanceFacts());
+    const std::string page = problem::PlacementPage(
+        study,
+        {.sentence =
+             fmt::format("{} {} after {} of {} samples{}",
+                         found.took_fastest() ? "Found by" : "The plainest near what was found by",
+                         found.agent, output::CountText(evaluator.samples_to_best()),
+                         output::CountText(evaluator.samples()), found.interrupted() ? ", interrupted" : ""),
+         .curve = evaluator.curve(),
+         .samples = evaluator.samples()},
+        problem::ProvenanceFacts());
     if (!out_.empty()) formats::WriteFile(InFolder("placement.html"), page);
     if (!html_.empty()) formats::WriteFile(html_, page);
   }
@@ -369,7 +409,9 @@ class PlaceCommand : public Command {
     const sim::Picos bound = found.bound.best();
     fmt::print("{}\n",
                PrintPlaceReport(problem::MakeStudy(*found.task.problem, best, *outcome, found.bound, {})));
-    if (!found.author.empty()) fmt::print("Found by {}, one of the portfolio.\n", found.author);
+    fmt::print("{}\n", problem::PrintAdvice(*found.advice, found.task));
+    if (!found.author.empty() && found.took_fastest())
+      fmt::print("Found by {}, one of the portfolio.\n", found.author);
     fmt::print(
         "{}",
         output::Wrapped(
@@ -446,6 +488,7 @@ class PlaceCommand : public Command {
   problem::SearchSource search_;
   std::string agent_ = "portfolio";
   std::int64_t seed_ = 1;
+  double within_ = 100 * problem::kWithin;
   std::string learn_ = "yes";
   std::string out_;
   std::string json_;

@@ -13,7 +13,7 @@
 #include "output/console.h"
 #include "problem/loaded_problem.h"
 #include "problem/options.h"
-#include "problem/provenance_json.h"
+#include "problem/provenance.h"
 #include "problem/random_placements.h"
 #include "problem/this_machine.h"
 #include "sim/base/error.h"

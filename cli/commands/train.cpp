@@ -15,7 +15,7 @@
 #include "output/progress.h"
 #include "problem/loaded_problem.h"
 #include "problem/options.h"
-#include "problem/provenance_json.h"
+#include "problem/provenance.h"
 #include "problem/training_set.h"
 #include "profiler/host_machine.h"
 #include "scenarios/workloads/families.h"

@@ -48,12 +48,25 @@ class Simulation:
 
 
 @dataclass(frozen=True)
+class Rival:
+    """A placement that needs no search: all on one device, an even split by layers, accelerate's `device_map="auto"`."""
+
+    name: str
+    placement: np.ndarray  #: [units] int32
+    runtime_us: float  #: as if memory were unlimited
+    fits: bool
+    peak_bytes: np.ndarray  #: [devices of the cluster] int64
+
+
+@dataclass(frozen=True)
 class Search:
     """What an agent found."""
 
     agent: str  #: with the parameters in force
-    placement: Optional[np.ndarray]  #: [units] int32, the best that fits; None = none was seen
+    placement: Optional[np.ndarray]  #: [units] int32, of those that fit and are about as fast as the best the plainest; None = none fits
     runtime_us: float  #: of that; infinite = none was seen
+    best_runtime_us: float  #: of the fastest sample
+    rivals: List[Rival]  #: the simplest placements, to compare with
     samples: int  #: placements evaluated
     distinct: int  #: of these
     proposals: int  #: placements that the agent stood for
@@ -119,20 +132,20 @@ class Problem:
     devices       names, kinds or classes that placements may use: "gpu", "gpu0,gpu1"; empty = all
     grouper       what is placed as one: "colocation" (ops that must share a device), "neighbour(groups=128)", …
     cost_model    what prices ops without a measured time, a spec or a parameter file; empty = the default chain
-    rules, interconnect, memory, sheets
-                  as the options of the command line (docs/cli.md): "native", "fifo", ["gpu=4GiB"], ["sheet.yaml"]
+    rules, interconnect, memory, sheets, reserve
+                  as the options of the command line (docs/cli.md): "native", "fifo", ["gpu=4GiB"], ["sheet.yaml"], "500MiB+4%"
     """
 
     def __init__(self, graph: Union[Graph, str], cluster: Cluster, *, devices: str = "", grouper: str = "colocation",
                  cost_model: str = "", rules: str = "", interconnect: str = "", memory: Sequence[str] = (),
-                 sheets: Sequence[str] = ()) -> None:
+                 sheets: Sequence[str] = (), reserve: str = "") -> None:
         self.graph = graph if isinstance(graph, Graph) else Graph.load(graph)
         text = ""
         if not isinstance(cluster, str):
             text = json.dumps({"format": "stowplan.cluster", "version": 1, **cluster})
             cluster = str(cluster.get("name", "cluster"))
         self._core = _core.Problem(self.graph._core, self.graph._source, cluster, text, cost_model, rules, interconnect,
-                                   list(memory), list(sheets), grouper, devices)
+                                   list(memory), list(sheets), grouper, devices, reserve)
         facts = self._core.facts()
 
         def array(key: str, dtype: Any) -> np.ndarray:
@@ -182,14 +195,17 @@ class Problem:
                      reward=np.frombuffer(out["reward"], np.float64))
 
     def search(self, agent: str = "local_search", samples: int = 1000, seed: int = 1, threads: int = 0, init: str = "",
-               learn: bool = True) -> Search:
+               learn: bool = True, within: float = 1) -> Search:
         """Lets an agent (`stowplan.agents()`), with parameters in parentheses, evaluate up to `samples` placements. Same seed, same
-        result, whatever the number of threads. `init`: weights a learner starts from; `learn=False`: it changes none. Ctrl-C ends
-        it at the next sample, and what was found is lost."""
-        out = self._core.search(agent, samples, seed, threads, init, learn)
+        result, whatever the number of threads. `init`: weights a learner starts from; `learn=False`: it changes none. `within`: of
+        placements that take that many percent longer than the fastest at most, the plainest is given: fewest devices, then fewest
+        bytes sent, then the lowest fullest device. Ctrl-C ends it at the next sample, and what was found is lost."""
+        out = self._core.search(agent, samples, seed, threads, init, learn, within)
         found = out.get("placement")
+        rivals = [Rival(**{**one, "placement": np.frombuffer(one["placement"], np.int32),
+                           "peak_bytes": np.frombuffer(one["peak_bytes"], np.int64)}) for one in out["rivals"]]
         return Search(placement=None if found is None else np.frombuffer(found, np.int32), runtime_us=out.get("runtime_us", float("inf")),
-                      curve=_table(_CURVE, "curve_", out),
+                      best_runtime_us=out.get("best_runtime_us", float("inf")), rivals=rivals, curve=_table(_CURVE, "curve_", out),
                       **{key: out[key] for key in ("agent", "samples", "distinct", "proposals", "screens", "wall_seconds", "simulator_seconds")})
 
     def bounds(self) -> Bounds:

@@ -57,8 +57,9 @@ std::set<std::set<std::string>> Groups(const LoadedProblem& loaded, const std::s
   return groups;
 }
 
-constexpr const char* kWorkloads[] = {"inception_v3(batch=2)", "nmt(layers=2,batch=4)", "moe(layers=2,batch=1)",
-                                      "llama(layers=2,batch=1,sequence=64)", "mobilenet_v2(batch=2)"};
+constexpr const char* kWorkloads[] = {"inception_v3(batch=2)", "nmt(layers=2,batch=4)",
+                                      "moe(layers=2,batch=1)", "llama(layers=2,batch=1,sequence=64)",
+                                      "mobilenet_v2(batch=2)"};
 
 TEST(OrderOfTheFile, ChangesNoWorkNoPriceAndNoGroup) {
   for (const char* workload : kWorkloads) {
@@ -96,11 +97,13 @@ sim::OpGraph Layered(unsigned seed) {
   return formats::ParseGraph(json.dump(), "layered.json");
 }
 
-sim::Picos TimeOf(const sim::OpGraph& graph, const ProblemSource& source, sim::DeviceIndex first, unsigned seed) {
+sim::Picos TimeOf(const sim::OpGraph& graph, const ProblemSource& source, sim::DeviceIndex first,
+                  unsigned seed) {
   const LoadedProblem loaded(graph, source);
   sim::Placement placement;
   for (const sim::Op& op : graph.ops)
-    placement.device.push_back(first + static_cast<sim::DeviceIndex>((std::stoul(op.name.substr(2)) * 7 + seed) % 2));
+    placement.device.push_back(first +
+                               static_cast<sim::DeviceIndex>((std::stoul(op.name.substr(2)) * 7 + seed) % 2));
   return sim::MakeSimulator(loaded.problem())->Run(placement).runtime;
 }
 
@@ -108,10 +111,12 @@ TEST(OrderOfTheFile, ChangesNoTimeWhereRulesDoNotGoByIt) {
   for (unsigned seed = 1; seed <= 20; ++seed) {
     const sim::OpGraph graph = Layered(seed);
     for (const char* rules : {"native", "published"}) {
-      const ProblemSource source{.graph = "layered", .cluster = "a100(gpus=2,order=ready,host=device)", .rules = rules};
+      const ProblemSource source{
+          .graph = "layered", .cluster = "a100(gpus=2,order=ready,host=device)", .rules = rules};
       const LoadedProblem loaded(graph, source);
       const auto gpu = static_cast<sim::DeviceIndex>(loaded.cluster().size() - 2);
-      EXPECT_EQ(TimeOf(graph, source, gpu, seed), TimeOf(Shuffled(graph, seed), source, gpu, seed)) << rules << " " << seed;
+      EXPECT_EQ(TimeOf(graph, source, gpu, seed), TimeOf(Shuffled(graph, seed), source, gpu, seed))
+          << rules << " " << seed;
     }
   }
 }
