@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <mutex>
 #include <unordered_set>
 #include <utility>
 
@@ -64,6 +65,8 @@ struct Evaluator::Impl {
   double machine_seconds = 0;
   double earlier_seconds = 0;  // of the runs before a resume
   bool others_stop = false;    // some rank was asked to stop, as all of them know since the last call
+  bool failed = false;
+  std::mutex counting;  // held while anything here changes, but not while the simulator runs
   Clock::time_point opened = Clock::now();
 
   Impl(const Task& the_task, const Options& the_options)
@@ -86,8 +89,13 @@ struct Evaluator::Impl {
     const sim::Placement ops = Expand(task, placement);
     const Clock::time_point start = Clock::now();
     const sim::Outcome& outcome = simulator->Run(ops, run_options);
-    simulator_seconds += SecondsSince(start);
+    AddSimulated(SecondsSince(start));
     return FromOutcome(outcome, want_starts);
+  }
+
+  void AddSimulated(double seconds) {
+    const std::lock_guard lock(counting);
+    simulator_seconds += seconds;
   }
 
   std::vector<Evaluation> SimulateBatch(std::span<const UnitPlacement> placements, bool want_starts) {
@@ -109,7 +117,7 @@ struct Evaluator::Impl {
     }
     const Clock::time_point start = Clock::now();
     const std::vector<sim::Outcome> outcomes = batch->Run(ops, run_options);
-    simulator_seconds += SecondsSince(start);
+    AddSimulated(SecondsSince(start));
     for (const sim::Outcome& outcome : outcomes) evaluations.push_back(FromOutcome(outcome, want_starts));
     return evaluations;
   }
@@ -178,9 +186,13 @@ Evaluation Evaluator::Evaluate(const UnitPlacement& placement, bool want_starts,
 }
 
 Evaluation Evaluator::Sampled(const UnitPlacement& placement, const std::function<Evaluation()>& simulate) {
+  impl_->failed = true;  // unless it comes to its end
+  std::unique_lock lock(impl_->counting);
   std::optional<Evaluation> logged = impl_->Logged(placement);
+  lock.unlock();
   const bool is_new = !logged;
   Evaluation evaluation = is_new ? simulate() : std::move(*logged);
+  lock.lock();
   if (is_new) impl_->KeepInLog(placement, evaluation);
   // Every rank has simulated it; all learn whether one of them is to stop.
   if (impl_->shared())
@@ -188,6 +200,7 @@ Evaluation Evaluator::Sampled(const UnitPlacement& placement, const std::functio
   impl_->Count(placement, evaluation);
   if (observer) observer(samples(), placement, evaluation);
   if (impl_->options.on_sample) impl_->options.on_sample(*this);
+  impl_->failed = false;
   return evaluation;
 }
 
@@ -195,6 +208,7 @@ std::vector<Evaluation> Evaluator::EvaluateBatch(std::span<const UnitPlacement> 
                                                  bool want_starts) {
   STOWPLAN_CHECK_LT(samples(), budget());
   if (placements.empty()) return {};
+  impl_->failed = true;  // unless it comes to its end
   impl_->asked = MakeRunOptions(want_starts);
   const auto left = static_cast<std::size_t>(remaining());
   const std::span<const UnitPlacement> paid = placements.first(std::min(left, placements.size()));
@@ -204,6 +218,7 @@ std::vector<Evaluation> Evaluator::EvaluateBatch(std::span<const UnitPlacement> 
     impl_->Count(placement, evaluations.back());
     if (observer) observer(samples(), placement, evaluations.back());
   };
+  std::unique_lock lock(impl_->counting);
   while (evaluations.size() < paid.size()) {
     std::optional<Evaluation> logged = impl_->Logged(paid[evaluations.size()]);
     if (!logged) break;
@@ -212,14 +227,18 @@ std::vector<Evaluation> Evaluator::EvaluateBatch(std::span<const UnitPlacement> 
   }
   const std::span<const UnitPlacement> open = paid.subspan(evaluations.size());
   if (!open.empty()) {
-    for (Evaluation& evaluation : impl_->shared() ? impl_->SimulateShared(open, want_starts)
-                                                  : impl_->SimulateBatch(open, want_starts)) {
+    lock.unlock();
+    std::vector<Evaluation> simulated =
+        impl_->shared() ? impl_->SimulateShared(open, want_starts) : impl_->SimulateBatch(open, want_starts);
+    lock.lock();
+    for (Evaluation& evaluation : simulated) {
       impl_->KeepInLog(paid[evaluations.size()], evaluation);
       evaluations.push_back(std::move(evaluation));
       count_last();
     }
   }
   if (impl_->options.on_sample) impl_->options.on_sample(*this);
+  impl_->failed = false;
   return evaluations;
 }
 
@@ -243,6 +262,13 @@ bool Evaluator::asked_to_stop() const {
 }
 void Evaluator::StopAll() {
   impl_->others_stop = true;
+}
+
+bool Evaluator::failed() const {
+  return impl_->failed;
+}
+void Evaluator::Freeze() {
+  impl_->counting.lock();
 }
 
 bool Evaluator::has_best() const {

@@ -83,6 +83,11 @@ class Evaluator {
   bool asked_to_stop() const;
   void StopAll();
 
+  // Whether a call threw: the simulator, the log or who is told failed, not the agent that asked.
+  bool failed() const;
+  // From another thread, before the process ends: what was counted stays as it is. Who counts more waits for ever.
+  void Freeze();
+
   bool has_best() const;  // a feasible placement was seen
   const UnitPlacement& best() const;
   sim::Picos best_runtime() const;

@@ -1,8 +1,10 @@
 // stowplan._core: what the package stowplan/ wraps in NumPy (python/README.md). Arrays go in as buffers and come out as bytearrays,
 // so that the module belongs to no version of NumPy. Every long call releases the interpreter's lock.
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <future>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -151,30 +153,30 @@ py::dict Simulate(const Prepared& problem, const MakePlacement& placement) {
   return ToDict(problem, run);
 }
 
-// Runs work(stop) without the lock, where `stop` says whether a handler in Python has raised (Ctrl-C); its exception
-// stays set while the work ends, and is thrown then.
+// Runs work(stop) without the lock in a thread of its own, while this one lets handlers in Python run. Where one raises (Ctrl-C)
+// `stop` is set, and its exception thrown once the work has ended.
 template <typename Work>
 auto Interruptible(const Work& work) {
+  std::atomic<bool> stop{false};
   bool raised = false;
-  auto result = [&] {
-    const py::gil_scoped_release unlocked;
-    auto looked = std::chrono::steady_clock::now();
-    return work([&] {
-      const auto now = std::chrono::steady_clock::now();
-      if (now - looked < std::chrono::milliseconds(50)) return false;
-      looked = now;
-      const py::gil_scoped_acquire lock;
-      raised = PyErr_CheckSignals() != 0;
-      return raised;
-    });
-  }();
-  if (raised) throw py::error_already_set();
-  return result;
+  py::gil_scoped_release unlocked;
+  auto result = std::async(std::launch::async, [&] { return work(std::as_const(stop)); });
+  while (result.wait_for(std::chrono::milliseconds(50)) != std::future_status::ready) {
+    if (raised) continue;
+    const py::gil_scoped_acquire lock;
+    raised = PyErr_CheckSignals() != 0;
+    stop = raised;
+  }
+  if (raised) {
+    const py::gil_scoped_acquire lock;
+    throw py::error_already_set();
+  }
+  return result.get();
 }
 
 py::dict Search(const Prepared& problem, const SearchRequest& request) {
   const SearchResult found =
-      Interruptible([&](const std::function<bool()>& stop) { return problem.Search(request, stop); });
+      Interruptible([&](const std::atomic<bool>& stop) { return problem.Search(request, stop); });
   py::dict out;
   out["agent"] = found.agent;
   py::list rivals;
@@ -199,6 +201,7 @@ py::dict Search(const Prepared& problem, const SearchRequest& request) {
   out["screens"] = found.screens;
   out["wall_seconds"] = found.wall_seconds;
   out["simulator_seconds"] = found.simulator_seconds;
+  out["left_out"] = found.left_out;
   out["curve_sample"] = Column<std::int64_t>(found.curve, [](const auto& point) { return point.sample; });
   out["curve_runtime_us"] =
       Column<double>(found.curve, [](const auto& point) { return sim::ToMicros(point.best); });
@@ -210,7 +213,7 @@ py::dict Search(const Prepared& problem, const SearchRequest& request) {
 py::dict TrainOn(const std::string& agent, const std::vector<std::shared_ptr<Prepared>>& problems,
                  std::int64_t samples, std::int64_t seed, int threads, const std::string& init,
                  const std::string& path) {
-  const TrainingResult trained = Interruptible([&](const std::function<bool()>& stop) {
+  const TrainingResult trained = Interruptible([&](const std::atomic<bool>& stop) {
     return Train({agent, problems, samples, seed, threads, init, path}, stop);
   });
   const auto micros = [](const std::optional<sim::Picos>& time) {

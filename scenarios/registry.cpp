@@ -1,6 +1,10 @@
 // The tables of workloads, clusters and importers, and looking things up in them.
+#include <algorithm>
 #include <filesystem>
+#include <string_view>
 #include <utility>
+
+#include <fmt/format.h>
 
 #include "scenarios/clusters/clusters.h"
 #include "scenarios/importers/device_map.h"
@@ -68,9 +72,43 @@ void RefuseOptions(const std::string& source, const ImportOptions& options) {
                    "a profiled graph is taken as it is");
 }
 
+struct Foreign {
+  std::size_t at;  // where its mark stands
+  std::string_view mark;
+  const char* what;
+};
+
+constexpr Foreign kForeign[] = {
+    {0, "GGUF", "a GGUF file, which holds the weights of a model for llama.cpp and no graph of its ops"},
+    {8, "{\"", "a safetensors file, which holds the weights of a model and no graph of its ops"},
+    {0, "PK\x03\x04", "a zip archive, as torch.save and numpy.savez write them"},
+    {0, "\x80\x02", "a pickle of Python, as older versions of torch.save wrote them"},
+    {0, "\x89HDF", "an HDF5 file, as Keras writes weights"},
+    {4, "TFL3", "a TensorFlow Lite model"},
+};
+
+}  // namespace
+
+void RefuseForeign(const std::string& content, const std::string& source) {
+  for (const Foreign& row : kForeign) {
+    // A header of safetensors begins with its length in 8 bytes, which text is not: the last ones are zeros.
+    if (std::string_view(content).substr(std::min(row.at, content.size())).starts_with(row.mark) &&
+        (row.at != 8 || content[7] == '\0')) {
+      throw InputError(
+          fmt::format("{}: is {}; give the model as ops: captured (python -m stowplan.capture), as ONNX, or "
+                      "one of `stowplan list "
+                      "workloads` with its sizes.",
+                      source, row.what));
+    }
+  }
+}
+
+namespace {
+
 sim::OpGraph ReadAnyGraph(const std::string& path, const sim::HardwareCatalogue* catalogue,
                           std::vector<std::string>* notes) {
   const std::string content = formats::ReadFile(path);
+  RefuseForeign(content, formats::SourceOf(path));
   if (content.find("\"stowplan.graph\"") == std::string::npos) {
     for (const ImporterRow& importer : Importers()) {
       if (!importer.recognises(content)) continue;

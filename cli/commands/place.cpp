@@ -44,6 +44,7 @@ struct Found {
   const agents::Evaluator& evaluator;
   std::string agent;
   std::string author;  // of those that the agent asked; empty = it asked none, or found nothing
+  std::vector<std::string> left_out;  // of those that it would have asked: "m_sct: why"
   const Leanest& leanest;
   bool is_portfolio;
   bool brief;  // nothing can fit, so the budget was not spent
@@ -125,6 +126,7 @@ nlohmann::ordered_json Summary(const problem::SearchSource& search, std::int64_t
   for (const sim::Device& device : found.task.problem->cluster().devices) {
     if (device.reserve > 0) json["reserve_bytes"][device.name] = device.reserve;
   }
+  if (!found.left_out.empty()) json["left_out"] = found.left_out;
   return json;
 }
 
@@ -188,17 +190,18 @@ class PlaceCommand : public Command {
   }
 
   void Run() override {
-    const std::atomic<bool>& stop =
-        output::StopRequested();  // from here on Ctrl-C ends the search, not the program
     Prepare();
     const problem::LoadedProblem loaded(search_.problem());
     const agents::Task task = search_.MakeTask(loaded);
     auto agent = agents::MakeAgent(agent_);
+    agent->Require(task);
     agents::Ranks& ranks = agents::World();
     options_.ranks = &ranks;
     // Before the search, so that nothing stands between its end, or Ctrl-C, and what is saved, and before the
     // evaluator starts the clock of its curve.
     const agents::LowerBound bound = agents::ComputeLowerBound(loaded.problem(), task.devices);
+    const std::atomic<bool>& stop =
+        output::StopRequested();  // from here on Ctrl-C ends the search, not the program
     // What does not exist is not sought: the samples tell what memory would be enough.
     const bool brief = bound.nothing_fits && dynamic_cast<const agents::Composed*>(agent.get()) != nullptr;
     if (brief) agent = agents::MakeAgent(NeedAgent(loaded.graph()));
@@ -236,40 +239,54 @@ class PlaceCommand : public Command {
     if (!out_.empty() && ranks.first() && !says_already)
       formats::WriteFile(InFolder(kRecord), Begun(task, agent->name()).dump(1) + "\n");
     const auto start = std::chrono::steady_clock::now();
-    agent->Search(task, evaluator, options_);
-    progress.Finish();
-    const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - start;
     const auto* composed = dynamic_cast<const agents::Composed*>(agent.get());
-    const std::string author =
-        composed != nullptr && evaluator.has_best() ? composed->AuthorOf(evaluator.samples_to_best()) : "";
-    Found found = {.task = task,
-                   .evaluator = evaluator,
-                   .agent = agent->name(),
-                   .author = author,
-                   .leanest = leanest,
-                   .is_portfolio = composed != nullptr,
-                   .brief = brief,
-                   .bound = bound,
-                   .wall_seconds = wall.count(),
-                   .ranks = ranks.size(),
-                   .advice = {}};
-    if (ranks.first()) {
-      if (evaluator.has_best()) {
+    const auto found = [&] {
+      const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - start;
+      Found made{.task = task,
+                 .evaluator = evaluator,
+                 .agent = agent->name(),
+                 .author = composed != nullptr && evaluator.has_best()
+                               ? composed->AuthorOf(evaluator.samples_to_best())
+                               : "",
+                 .left_out = composed != nullptr ? composed->LeftOut() : std::vector<std::string>(),
+                 .leanest = leanest,
+                 .is_portfolio = composed != nullptr,
+                 .brief = brief,
+                 .bound = bound,
+                 .wall_seconds = wall.count(),
+                 .ranks = ranks.size(),
+                 .advice = {}};
+      if (ranks.first() && evaluator.has_best()) {
         CheckBest(task, evaluator);
-        found.advice = problem::Advise(task, evaluator, &stop);
+        made.advice = problem::Advise(task, evaluator, &stop);
       }
-      Save(found);
+      return made;
+    };
+    std::optional<output::EndsInTime> in_time;
+    if (ranks.alone()) {
+      in_time.emplace([&] {
+        evaluator.Freeze();
+        answers.reset();
+        Save(found());
+        return Stopped(evaluator);
+      });
     }
-    if (found.interrupted()) {
-      throw output::Interrupted(
-          fmt::format("stopped after {} of {} samples; {}.", output::CountText(evaluator.samples()),
-                      output::CountText(evaluator.budget()),
-                      out_.empty() ? "with --out DIR the search would be kept, and --resume would go on"
-                                   : "the same call with --resume goes on with " + out_));
-    }
+    agent->Search(task, evaluator, options_);
+    in_time.reset();
+    progress.Finish();
+    const Found result = found();
+    if (ranks.first()) Save(result);
+    if (result.interrupted()) throw output::Interrupted(Stopped(evaluator));
   }
 
  private:
+  std::string Stopped(const agents::Evaluator& evaluator) const {
+    return fmt::format("stopped after {} of {} samples; {}.", output::CountText(evaluator.samples()),
+                       output::CountText(evaluator.budget()),
+                       out_.empty() ? "with --out DIR the search would be kept, and --resume would go on"
+                                    : "the same call with --resume goes on with " + out_);
+  }
+
   void Prepare() {
     search_.Resolve("place");
     if (learn_ != "yes" && learn_ != "no")
@@ -371,6 +388,8 @@ class PlaceCommand : public Command {
     const sim::Outcome* outcome =
         found.advice ? &simulator->Run(best, {.record = sim::RunOptions::Record::kTimeline, .cutoff = {}})
                      : nullptr;
+    for (const std::string& member : found.left_out)
+      output::TellSentence(fmt::format("stowplan place: the portfolio does without {}.\n", member));
     if (!out_.empty()) SaveFolder(found, outcome, best, summary);
     if (outcome != nullptr) SavePages(found, *outcome, best);
     if (!json_.empty()) return formats::WriteFile(json_, summary);
@@ -407,12 +426,12 @@ class PlaceCommand : public Command {
     if (found.interrupted()) samples += " (interrupted)";
     if (outcome == nullptr) return PrintWhatItNeeds(found, samples);
     const sim::Picos bound = found.bound.best();
-    fmt::print("{}\n",
-               PrintPlaceReport(problem::MakeStudy(*found.task.problem, best, *outcome, found.bound, {})));
-    fmt::print("{}\n", problem::PrintAdvice(*found.advice, found.task));
+    output::Print("{}\n",
+                  PrintPlaceReport(problem::MakeStudy(*found.task.problem, best, *outcome, found.bound, {})));
+    output::Print("{}\n", problem::PrintAdvice(*found.advice, found.task));
     if (!found.author.empty() && found.took_fastest())
-      fmt::print("Found by {}, one of the portfolio.\n", found.author);
-    fmt::print(
+      output::Print("Found by {}, one of the portfolio.\n", found.author);
+    output::Print(
         "{}",
         output::Wrapped(
             fmt::format(
@@ -431,38 +450,42 @@ class PlaceCommand : public Command {
     if (!found.interrupted()) {
       const std::int64_t more = found.is_portfolio ? 0 : NeedSamples(problem.graph());
       output::Progress progress("what it would need", more, more == 0);
+      std::optional<output::EndsInTime> in_time;
+      in_time.emplace([] { return "stopped before it was known what memory would be enough."; });
       const MemoryNeed need =
           FindMemoryNeed(found.task, found.leanest, more, options_, &output::StopRequested(),
                          [&](std::int64_t done) { progress.Update(done); });
+      in_time.reset();
       progress.Finish();
       if (need.fits) return PrintWhoFinds(found, samples, more);
       if (!need.placement.device.empty()) {
         const auto simulator = sim::MakeSimulator(problem);
         const sim::Outcome& outcome =
             simulator->Run(need.placement, {.record = sim::RunOptions::Record::kTimeline, .cutoff = {}});
-        fmt::print("{}\n",
-                   PrintPlaceReport(problem::MakeStudy(problem, need.placement, outcome, found.bound, {})));
+        output::Print(
+            "{}\n", PrintPlaceReport(problem::MakeStudy(problem, need.placement, outcome, found.bound, {})));
       }
-      fmt::print("{}", output::Wrapped(MemoryNeedText(need, problem.cluster()), 0, output::kLineWidth));
+      output::Print("{}", output::Wrapped(MemoryNeedText(need, problem.cluster()), 0, output::kLineWidth));
     }
-    fmt::print("{}",
-               output::Wrapped(
-                   fmt::format("{}: no placement that fits in {}; {}", found.agent, samples,
-                               found.bound.nothing_fits
-                                   ? "none exists: it is proven that the graph does not fit on these devices"
-                                   : "proven lower bound " + output::TimeText(found.bound.best())),
-                   0, output::kLineWidth));
+    output::Print(
+        "{}", output::Wrapped(
+                  fmt::format("{}: no placement that fits in {}; {}", found.agent, samples,
+                              found.bound.nothing_fits
+                                  ? "none exists: it is proven that the graph does not fit on these devices"
+                                  : "proven lower bound " + output::TimeText(found.bound.best())),
+                  0, output::kLineWidth));
   }
 
   // The portfolio came by a placement that fits within so many samples.
   void PrintWhoFinds(const Found& found, const std::string& samples, std::int64_t more) const {
     const std::int64_t budget = std::max(search_.samples(), more);
-    fmt::print("{}  stowplan place --agent '{}' {} --samples {}{}\n",
-               output::Wrapped(fmt::format("{}: no placement that fits in {}, but the portfolio finds one:",
-                                           found.agent, samples),
-                               0, output::kLineWidth),
-               NeedAgent(found.task.problem->graph()), search_.Words(), budget,
-               seed_option_->count() > 0 ? fmt::format(" --seed {}", seed_) : "");
+    output::Print(
+        "{}  stowplan place --agent '{}' {} --samples {}{}\n",
+        output::Wrapped(fmt::format("{}: no placement that fits in {}, but the portfolio finds one:",
+                                    found.agent, samples),
+                        0, output::kLineWidth),
+        NeedAgent(found.task.problem->graph()), search_.Words(), budget,
+        seed_option_->count() > 0 ? fmt::format(" --seed {}", seed_) : "");
   }
 
   void SaveFolder(const Found& found, const sim::Outcome* outcome, const sim::Placement& best,

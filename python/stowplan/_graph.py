@@ -117,6 +117,10 @@ class Graph:
                  for op, label in enumerate(labels)]
         return cls.from_nodes_and_edges(nodes, [(labels[start], labels[end]) for start, end in pairs.T.tolist()], name)
 
+    def __reduce__(self) -> Tuple[Any, ...]:
+        # A pickle, and a copy, is what a file holds.
+        return _from_text, (self._core.json(), self._source)
+
     @property
     def name(self) -> str:
         return self._core.name
@@ -150,3 +154,7 @@ class Graph:
 
     def __repr__(self) -> str:
         return f"<stowplan.Graph {self.name}: {len(self)} ops>"
+
+
+def _from_text(text: str, source: str) -> Graph:
+    return Graph(_core.parse_graph(text, source), source)

@@ -1,7 +1,10 @@
 #include "agents/evaluator.h"
 
 #include <atomic>
+#include <chrono>
+#include <cstdlib>
 #include <limits>
+#include <thread>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -249,6 +252,26 @@ TEST_F(EvaluatorTest, AStateIsRestoredOnlyBeforeTheFirstSample) {
   const std::string empty = evaluator.SaveState();
   evaluator.Evaluate({1, 1, 1});
   EXPECT_DEATH(evaluator.RestoreState(empty), "samples");
+}
+
+// What is saved while an agent goes on does not change under who saves it.
+TEST_F(EvaluatorTest, CountsNothingMoreWhenItIsFrozen) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto counts_on = [this] {
+    std::atomic<std::int64_t> seen = 0;
+    Evaluator::Options options = Budget(1'000'000'000);
+    options.on_sample = [&](const Evaluator& now) { seen = now.samples(); };
+    Evaluator evaluator(task_, options);
+    std::thread([&] {
+      while (seen < 100) std::this_thread::yield();
+      evaluator.Freeze();
+      const std::int64_t samples = evaluator.samples();
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      std::_Exit(evaluator.samples() == samples && seen == samples && evaluator.has_best() ? 3 : 4);
+    }).detach();
+    for (;;) evaluator.Evaluate({1, 1, 1});
+  };
+  EXPECT_EXIT(counts_on(), testing::ExitedWithCode(3), "");
 }
 
 }  // namespace

@@ -108,5 +108,54 @@ RC_GTEST_PROP(OnnxRulesProperty, AWindowThatIsReadHasAPlaceInItsImage, ()) {
   }
 }
 
+// Counted window by window, as PyTorch and ONNX define it: a place for each window that lies on the padded image, and where
+// sizes are rounded up one that sticks out behind it, unless that begins behind the image and the pad before it.
+std::int64_t CountedPlaces(std::int64_t image, std::int64_t before, std::int64_t behind, std::int64_t reach,
+                           std::int64_t stride, bool ceil) {
+  std::int64_t places = 0;
+  for (std::int64_t begin = 0;; begin += stride) {
+    const bool whole = begin + reach <= image + before + behind;
+    if (whole) {
+      ++places;
+      continue;
+    }
+    // Rounding up adds one place at most, and only where the windows before it leave something over.
+    const bool left_over = begin == 0 || begin - stride + reach < image + before + behind;
+    if (ceil && left_over && begin < image + before) ++places;
+    return places;
+  }
+}
+
+TEST(OnnxRules, RoundedUpPoolsHaveThePlacesOfTheirWindows) {
+  int ends_in_pad = 0;
+  for (const char* type : {"MaxPool", "AveragePool"}) {
+    for (std::int64_t kernel = 1; kernel <= 4; ++kernel) {
+      for (std::int64_t stride = 1; stride <= 5; ++stride) {
+        for (std::int64_t before = 0; before < kernel; ++before) {
+          for (std::int64_t behind = 0; behind < kernel; ++behind) {
+            for (std::int64_t image = 1; image <= 9; ++image) {
+              if (image + before + behind < kernel) continue;
+              for (const bool ceil : {false, true}) {
+                const GraphMaker m = Node(type, {{1, 1, image}},
+                                          {{"kernel_shape", Ints{kernel}},
+                                           {"strides", Ints{stride}},
+                                           {"pads", Ints{before, behind}},
+                                           {"ceil_mode", std::int64_t{ceil}}});
+                const std::int64_t places = CountedPlaces(image, before, behind, kernel, stride, ceil);
+                ASSERT_EQ(ShapeText(Import(m), "y"), "f32[1,1," + std::to_string(places) + "]")
+                    << type << " kernel " << kernel << " stride " << stride << " pads " << before << " "
+                    << behind << " image " << image << " ceil " << ceil;
+                const std::int64_t spare = image + before + behind - kernel;
+                ends_in_pad += ceil && (spare + stride - 1) / stride + 1 != places ? 1 : 0;
+              }
+            }
+          }
+        }
+      }
+    }
+  }
+  EXPECT_GT(ends_in_pad, 20) << "the rule is met";
+}
+
 }  // namespace
 }  // namespace stowplan::scenarios
