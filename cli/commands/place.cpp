@@ -192,6 +192,7 @@ class PlaceCommand : public Command {
   void Run() override {
     Prepare();
     const problem::LoadedProblem loaded(search_.problem());
+    loaded.TellImplausibleTimes();
     const agents::Task task = search_.MakeTask(loaded);
     auto agent = agents::MakeAgent(agent_);
     agent->Require(task);
