@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "cost_models/cost_models.h"
+#include "cost_models/models/measured_elsewhere.h"
 #include "cost_models/parameters/parameters.h"
 #include "output/console.h"
 #include "problem/framework/framework.h"
@@ -223,7 +224,14 @@ LoadedProblem::LoadedProblem(sim::OpGraph graph, const ProblemSource& source)
   cluster_ = LoadOverridden(source, *model_, *catalogue_);
   // What is wrong now lies in how the files fit together.
   formats::CheckedAt(formats::SourceOf(source.graph) + " on " + formats::SourceOf(source.cluster),
-                     [&] { Meet(*model_, source.reserve); });
+                     [&] { Meet(*cost_models::MovingMeasuredTimes(*model_, *catalogue_), source.reserve); });
+  for (const cost_models::MovedTimes& moved : cost_models::MovedTimesOf(graph_, cluster_, *catalogue_)) {
+    output::TellSentence(fmt::format(
+        "stowplan: {} op{} of {} measured on {}: on {} {} that time by the ratio of what the cost "
+        "model says of the two kinds\n",
+        moved.ops, moved.ops == 1 ? "" : "s", graph_.name, moved.from, moved.to,
+        moved.ops == 1 ? "it takes" : "they take"));
+  }
 }
 
 LoadedProblem::LoadedProblem(sim::OpGraph graph, sim::Cluster cluster, const sim::CostModel& model)

@@ -430,12 +430,48 @@ bool AnyContains(const std::vector<std::string_view>& kernels,
   });
 }
 
+bool IsDigit(char c) {
+  return c >= '0' && c <= '9';
+}
+
+// Whether `float` is one of the types in a name as compilers mangle it, which CUPTI gives (Itanium C++ ABI, 5.1): the letter f
+// outside of identifiers, which stand behind their lengths, of literals (Li4E), and of what was named before (S0_, T_).
+bool HasMangledFloat(std::string_view name) {
+  if (!name.starts_with("_Z")) return false;
+  for (std::size_t i = 2; i < name.size(); ++i) {
+    if (name[i] == 'f') return true;
+    if (IsDigit(name[i])) {
+      std::size_t length = 0;
+      for (; i < name.size() && IsDigit(name[i]); ++i)
+        length = std::min<std::size_t>(10 * length + static_cast<std::size_t>(name[i] - '0'), name.size());
+      i += length - 1;
+    } else if (name[i] == 'L' || name[i] == 'T' || name[i] == 'S') {
+      const bool is_short = name[i] == 'S' && i + 1 < name.size() && name[i + 1] >= 'a';
+      i = is_short ? i + 1 : std::min(name.find(name[i] == 'L' ? 'E' : '_', i), name.size());
+    }
+  }
+  return false;
+}
+
+// "nvjet_tst_128x64…" of cuBLAS: operands, sums and result; h is f16, t bf16, s f32.
+std::string FormatOfNvjet(std::string_view kernel) {
+  constexpr std::string_view kPrefix = "nvjet_";
+  if (!kernel.starts_with(kPrefix) || kernel.size() == kPrefix.size()) return "";
+  const char operands = kernel[kPrefix.size()];
+  return operands == 't' ? "bf16" : operands == 'h' ? "f16" : operands == 's' ? "f32" : "";
+}
+
 // In f32 and half-precision kernels' own names: cuBLAS, cuDNN, CUTLASS and PyTorch's templates.
 std::string FormatOfKernels(const std::vector<std::string_view>& kernels) {
+  for (const std::string_view kernel : kernels) {
+    if (std::string format = FormatOfNvjet(kernel); !format.empty()) return format;
+  }
   if (AnyContains(kernels, {"bf16", "BFloat16", "bfloat16"})) return "bf16";
   if (AnyContains(kernels, {"hgemm", "h16816", "h1688", "h884", "fp16", "f16f16", "_f16_", "Half", "__half"}))
     return "f16";
-  return AnyContains(kernels, {"sgemm", "float", "f32", "s1688", "scudnn"}) ? "f32" : "";
+  const bool is_f32 = AnyContains(kernels, {"sgemm", "float", "f32", "s1688", "scudnn"}) ||
+                      std::ranges::any_of(kernels, HasMangledFloat);
+  return is_f32 ? "f32" : "";
 }
 
 // The type of the first tensor; where types were not recorded, what the kernels' names say.

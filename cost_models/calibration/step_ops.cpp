@@ -39,7 +39,10 @@ bool IsTransfer(const profiler::Copy& copy) {
   return IsHost(copy.from) || IsHost(copy.to) || copy.from_device != copy.to_device;
 }
 
+// Names may be mangled: "_Z39ncclDevKernel_AllReduce…".
 bool IsCollective(std::string_view kernel) {
+  if (kernel.starts_with("_Z"))
+    kernel.remove_prefix(std::min(kernel.find_first_not_of("0123456789", 2), kernel.size()));
   return kernel.starts_with("nccl") || kernel.starts_with("rccl");
 }
 

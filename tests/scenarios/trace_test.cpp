@@ -122,6 +122,34 @@ TEST(TraceTest, TimesMayBeOfOneKindOfGpu) {
   EXPECT_THAT(imported.notes, ::testing::Not(Contains(HasSubstr("--gpu"))));
 }
 
+// Old versions number the records of the two files differently: the order of names tells them, if it does in one place alone.
+TEST(TraceTest, NumbersMayDifferWhereTheOrderOfNamesTells) {
+  const std::string kineto = formats::ReadFile(kKineto);
+  const auto renumbered = [&](const std::string& text) {
+    std::string other = text;
+    for (const char* key : {"\"Record function id\":", "\"External id\":"}) {
+      for (std::size_t at = 0; (at = other.find(key, at)) != std::string::npos;) {
+        at += std::string_view(key).size();
+        other.insert(at, "9");  // 13 becomes 913
+      }
+    }
+    return other;
+  };
+  const auto priced = [](const sim::OpGraph& graph) {
+    std::map<std::string, double> us;
+    for (const sim::Op& op : graph.ops)
+      for (const auto& cost : op.cost_us_by_kind) us[op.name] = cost.second;
+    return us;
+  };
+  const std::string execution = formats::ReadFile(kExecution);
+  const ImportedGraph by_number = ImportTracePair(execution, "step.json", kineto, {.kineto = "k.json"});
+  const ImportedGraph by_order =
+      ImportTracePair(execution, "step.json", renumbered(kineto), {.kineto = "k.json"});
+  EXPECT_EQ(priced(by_order.graph), priced(by_number.graph));
+  EXPECT_THAT(by_order.notes, Contains(HasSubstr("by the order of their names")));
+  EXPECT_THAT(by_number.notes, ::testing::Not(Contains(HasSubstr("by the order of their names"))));
+}
+
 class NoCostModel : public sim::CostModel {
  public:
   std::string name() const override { return "none"; }
@@ -318,6 +346,52 @@ TEST(TraceTest, InputsAreToldFromWeights) {
     EXPECT_EQ(op.persistent_bytes > 0, op.type == "Variable") << op.name;
     if (op.type == "Variable") EXPECT_EQ(op.outputs[0].storage, sim::Output::Storage::kPersistent);
   }
+}
+
+// An all-reduce gives back what it was given, and is no view: those behind it wait. So is what it calls, and its time.
+TEST(TraceTest, CollectivesAreOps) {
+  const sim::OpGraph graph = GraphOf({{"process", 1, 1, {}, {}, {}},
+                                      {"aten::relu", 2, 1, {"Tensor self"}, {"T1:64"}, {"T2:64"}},
+                                      {"c10d::allreduce_", 3, 1, {"Tensor tensors"}, {"T2:64"}, {"T2:64"}},
+                                      {"record_param_comms", 4, 3, {}, {"T2:64"}, {"T2:64"}},
+                                      {"nccl:all_reduce", 5, 4, {}, {"T2:64"}, {}},
+                                      {"record_param_comms", 6, 1, {}, {"T2:64"}, {"T3:64"}},
+                                      {"nccl:all_to_all", 7, 6, {}, {"T2:64"}, {}},
+                                      {"aten::relu", 8, 1, {"Tensor self"}, {"T2:64"}, {"T4:64"}}});
+  std::vector<std::string> names;
+  for (const sim::Op& op : graph.ops) names.push_back(op.name + " " + op.type);
+  EXPECT_THAT(names, ElementsAre("tensor#1 Variable", "relu#2 Relu", "allreduce_#3 c10d.allreduce_",
+                                 "record_param_comms#6 record_param_comms", "relu#8 Relu"));
+  EXPECT_THAT(InputsOf(graph, "relu#8"), ElementsAre("allreduce_#3"));
+}
+
+// cuDNN's, CUTLASS's and cuBLAS's names of kernels on TF32 and on plain units; others tell nothing.
+TEST(TraceTest, KernelsTellTf32) {
+  const auto told = [](const std::string& kernel) -> std::string {
+    const tests::TempFolder folder;
+    formats::WriteFile(folder / "kineto.json", fmt::format(R"json({{"traceEvents": [
+      {{"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 10, "dur": 30, "args": {{"External id": 2}}}},
+      {{"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 1, "ts": 15, "dur": 5,
+        "args": {{"External id": 2, "correlation": 7}}}},
+      {{"ph": "X", "cat": "kernel", "name": "{}", "pid": 0, "tid": 7, "ts": 50, "dur": 20,
+        "args": {{"External id": 2, "correlation": 7, "stream": 7, "device": 0, "context": 1, "grid": [8,1,1], "block": [128,1,1]}}}}
+      ]}})json",
+                                                           kernel));
+    const std::string node =
+        NodeText({"aten::mm", 2, 1, {"Tensor self", "Tensor mat2"}, {"T1:32x8", "T2:8x8"}, {"T3:32x8"}});
+    const sim::OpGraph graph = ImportTrace(fmt::format(R"({{"schema": "1.0.1", "nodes": [{}]}})", node),
+                                           "made.json", {.kineto = folder / "kineto.json"})
+                                   .graph;
+    const sim::Attribute* found = sim::FindAttribute(graph.ops.back().attributes, "tf32");
+    return found == nullptr ? "not told" : std::get<bool>(found->value) ? "tf32" : "f32";
+  };
+  EXPECT_EQ(told("sm90_xmma_fprop_implicit_gemm_f32f32_tf32f32_f32_nhwckrsc_nhwc_tilesize128x256x32"),
+            "tf32");
+  EXPECT_EQ(told("cutlass_80_tensorop_s1688gemm_128x128_16x4_nn_align4"), "tf32");
+  EXPECT_EQ(told("sm80_xmma_gemm_f32f32_f32f32_f32_tn_n_tilesize128x128x8_stage3_ffma_aligna4"), "f32");
+  EXPECT_EQ(told("void cutlass::Kernel<cutlass_80_simt_sgemm_256x128_8x4_nt_align1>(Params)"), "f32");
+  EXPECT_EQ(told("volta_sgemm_128x64_nn"), "f32");
+  EXPECT_EQ(told("splitKreduce_kernel"), "not told");
 }
 
 // Between backward pass and optimizer: once a step, however many micro-batches.

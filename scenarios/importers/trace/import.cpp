@@ -135,15 +135,26 @@ class Builder {
   double host_us() const { return host_us_; }
   std::int64_t untimed() const { return untimed_; }
   const std::map<std::string, std::int64_t>& unknown() const { return unknown_; }
+  const std::map<std::string, std::int64_t>& collectives() const { return collectives_; }
   std::size_t variables() const { return variables_.size(); }
   std::size_t inputs() const { return inputs_; }  // of the variables
 
  private:
   // ---- which nodes are ops
 
+  // Sends tensors to other processes, or takes theirs; what it calls is how.
+  static bool Communicates(const Node& node) {
+    const bool is_collective =
+        node.name.starts_with("c10d::") || node.name == "record_param_comms" ||
+        (node.name.starts_with("_c10d_functional::") && node.name != "_c10d_functional::wait_tensor");
+    return is_collective &&
+           (!node.outputs.empty() ||
+            std::ranges::any_of(node.inputs, [](const auto& argument) { return !argument.tensors.empty(); }));
+  }
+
   // Shows what it was given, in another shape or as it is.
   static bool IsView(const Node& node) {
-    if (!node.has_schema || node.outputs.empty() ||
+    if (!node.has_schema || node.outputs.empty() || Communicates(node) ||
         std::ranges::any_of(node.inputs, &trace::Argument::is_written))
       return false;
     std::unordered_set<std::int64_t> given;
@@ -156,6 +167,7 @@ class Builder {
   bool IsOp(std::size_t i) const {
     const Node& node = execution_.nodes[i];
     const bool has_work = times_ != nullptr && times_->nodes[i].device_us > 0;
+    if (Communicates(node)) return true;
     if (node.has_schema) return node.is_leaf || has_work || KnownType(node) || IsView(node);
     return node.is_leaf && (has_work || !node.outputs.empty());
   }
@@ -165,6 +177,7 @@ class Builder {
     op_.assign(nodes.size(), kNoNode);
     phase_.assign(nodes.size(), kForward);
     device_of_.assign(nodes.size(), 0);
+    tf32_of_.assign(nodes.size(), 0);
     for (std::size_t i = 0; i < nodes.size(); ++i) {
       const std::size_t parent = nodes[i].parent;
       if (parent != kNoNode) phase_[i] = phase_[parent];
@@ -172,7 +185,11 @@ class Builder {
       if (nodes[i].name.starts_with("Optimizer.step")) phase_[i] = "update";
       op_[i] = parent != kNoNode ? op_[parent] : kNoNode;
       if (op_[i] == kNoNode && IsOp(i)) op_[i] = i;
-      if (op_[i] != kNoNode && times_ != nullptr) device_of_[op_[i]] += times_->nodes[i].device_us;
+      if (op_[i] == kNoNode) continue;
+      if (times_ != nullptr) {
+        device_of_[op_[i]] += times_->nodes[i].device_us;
+        tf32_of_[op_[i]] += times_->nodes[i].tf32_us - times_->nodes[i].f32_us;
+      }
     }
   }
 
@@ -247,7 +264,7 @@ class Builder {
         call.share = all > 0 ? static_cast<double>(node.inputs[0].tensors[part].bytes()) / all
                              : 1 / static_cast<double>(parts);
       }
-      if (!node.has_schema) {  // what it gives back and was given, it has written
+      if (!node.has_schema || Communicates(node)) {  // what it gives back and was given, it has written
         std::unordered_set<std::int64_t> given_back;
         for (const Tensor& output : call.outputs) given_back.insert(output.storage);
         for (const Tensor& input : call.inputs)
@@ -363,6 +380,9 @@ class Builder {
     op.attributes.emplace_back("torch_op", sim::Attribute{node.name});
     op.attributes.emplace_back("traced_on", sim::Attribute{on_gpu ? GpuOf(call) : "cpu"});
     if (!is_view) op.flops = FlopsOf(op, inputs);
+    // Which of the two it is the framework decides, for each op.
+    if (op.flops > 0 && tf32_of_[i] != 0 && !inputs.empty() && DtypeOf(inputs.front().type) == "f32")
+      op.attributes.emplace_back("tf32", sim::Attribute{tf32_of_[i] > 0});
     AddTime(call, i, is_view, on_gpu, op);
     graph_.ops.push_back(std::move(op));
     Remember(call, index);
@@ -394,7 +414,7 @@ class Builder {
       type.append(rest.substr(0, at)) += '.';
     type += rest;
     type = formats::NoCollective(type);
-    ++unknown_[type];
+    ++(Communicates(node) ? collectives_ : unknown_)[type];
     return type;
   }
 
@@ -522,6 +542,7 @@ class Builder {
   std::vector<std::size_t> op_;     // of each node the op that it is part of
   std::vector<const char*> phase_;  // of each node
   std::vector<double> device_of_;   // of each op [us]
+  std::vector<double> tf32_of_;     // likewise in TF32, less that in full f32
   std::unordered_map<std::int64_t, Storage> storages_;
   std::unordered_map<sim::OpIndex, sim::OpIndex> variables_;   // each with one that it must be with
   std::vector<std::pair<sim::OpIndex, sim::OpIndex>> writes_;  // op, variable
@@ -531,6 +552,7 @@ class Builder {
   std::set<std::string> names_;
   std::map<std::string, int> same_names_;
   std::map<std::string, std::int64_t> unknown_;
+  std::map<std::string, std::int64_t> collectives_;
   const std::size_t most_copied_;
   std::size_t copied_ = 0;  // [bytes]
   double device_us_ = 0;
@@ -571,6 +593,9 @@ std::vector<std::string> TimeNotes(const Builder& builder, const trace::Times& t
                                     : fmt::format(" of the {:.6g} us from the first to the last ({:.1f} %)",
                                                   times.step_us, share(builder.host_us(), times.step_us))));
   }
+  if (times.by_order)
+    notes.emplace_back(
+        "the traces number their ops differently, which are matched by the order of their names");
   if (builder.untimed() > 0)
     notes.push_back(
         fmt::format("{} ops are not in the Kineto trace: cost models price them", builder.untimed()));
@@ -603,8 +628,13 @@ std::vector<std::string> Notes(const Builder& builder, const trace::ExecutionTra
   };
   if (const auto steps = count("ProfilerStep#"); steps > 1)
     notes.push_back(fmt::format("holds {} steps, one behind the other; record one", steps));
-  if (count("record_param_comms") + count("c10d::") > 0)
-    notes.emplace_back("holds collectives, whose times include waiting for other processes");
+  if (!builder.collectives().empty()) {
+    notes.push_back(
+        fmt::format("one process of several: collectives are ops that take the time they took here, waiting "
+                    "for the others "
+                    "included, on any machine: {}",
+                    CountedText(builder.collectives())));
+  }
   return notes;
 }
 

@@ -215,6 +215,7 @@ Read ReadNode(Value value) {
   read.parent = fields.Find("ctrl_deps") ? fields.Int("ctrl_deps") : fields.Int("parent");
   const Facts facts(fields);
   node.record = facts.Int("rf_id");
+  node.thread = facts.Int("tid");
   const std::string schema = facts.Text("op_schema");
   node.has_schema = !schema.empty();
   node.inputs = Arguments(fields, "input").Take();

@@ -39,6 +39,7 @@ struct Node {
   std::int64_t id = 0;
   std::size_t parent = kNoNode;  // index; always a smaller one
   std::int64_t record = 0;       // what a Kineto trace of the same run calls it; 0 = none
+  std::int64_t thread = 0;       // counted by the recorder
   std::string name;              // "aten::mm", "Optimizer.step#Adam.step"
   bool has_schema = false;       // an op of PyTorch's dispatcher
   bool is_leaf = true;           // calls nothing that was recorded

@@ -13,11 +13,14 @@ struct NodeTime {
   bool is_told = false;  // the Kineto trace has this node
   double host_us = 0;    // from its begin to its end on the host, what it calls included
   double device_us = 0;  // of the kernels, copies and memsets that it asked for itself
+  double tf32_us = 0;    // of these the kernels whose names say so
+  double f32_us = 0;     // and those that multiply in full f32 by their names
 };
 
 struct Times {
   std::vector<NodeTime> nodes;  // as in the execution trace
   std::string gpu;              // as the trace calls it; empty = none
+  bool by_order = false;        // nodes are told by the order of their names: the traces number them differently
   double device_us = 0;         // of all device work in the trace, in nodes or not
   double step_us =
       0;  // from the first to the last: of the device work; where there is none, of the nodes on the host

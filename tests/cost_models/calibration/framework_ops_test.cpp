@@ -117,6 +117,27 @@ TEST(FrameworkOps, FormatsAreSeenInKernelsWhereNoTypeWasRecorded) {
   EXPECT_THAT(told("ampere_bf16_s16816gemm_bf16_64x64_nn"), ElementsAre("gemm bf16 m=64 n=16 k=32"));
   EXPECT_THAT(told("ampere_sgemm_128x64_nn"), ElementsAre("gemm f32 m=64 n=16 k=32"));
   EXPECT_THAT(told("cutlass_80_tensorop_s1688gemm_64x64"), ElementsAre("gemm tf32 m=64 n=16 k=32"));
+  EXPECT_THAT(told("nvjet_tst_128x64_64x8_2x1_v_bz_TNT"), ElementsAre("gemm bf16 m=64 n=16 k=32"));
+  EXPECT_THAT(told("nvjet_hsh_128x64_64x8_2x1_v_bz_TNT"), ElementsAre("gemm f16 m=64 n=16 k=32"));
+}
+
+// As CUPTI gives them and g++ mangles them (checked with c++filt).
+TEST(FrameworkOps, FormatsAreSeenInMangledNames) {
+  const auto format_of = [](const char* kernel) {
+    const auto labels = Labels("aten::add", R"({"Input Dims": [[512, 512], [512, 512], []]})", {kernel});
+    return labels.empty() ? std::string() : labels.front();
+  };
+  EXPECT_EQ(format_of("_ZN2at6native29vectorized_elementwise_kernelILi4ENS0_15CUDAFunctor_"
+                      "addIfEESt5arrayIPcLm3EEEEviT0_T1_"),
+            "add f32 elements=262144");
+  EXPECT_EQ(format_of("_ZN2at6native29vectorized_elementwise_kernelILi4ENS0_15CUDAFunctor_"
+                      "addIN3c108BFloat16EEESt5arrayIPcLm3EEEEviT0_T1_"),
+            "add bf16 elements=262144");
+  // An f in identifiers, literals and what was named before is no float: void fff<4>(int), of double.
+  EXPECT_EQ(format_of("_Z3fffILi4EEvi"), "");
+  EXPECT_EQ(format_of("_ZN2at6native15CUDAFunctor_addIdEE"), "");
+  for (const char* cut : {"_Z", "_Z9", "_Z99999999999999999999fff", "_ZL", "_ZS", "_ZT", "_ZNS0"})
+    EXPECT_EQ(format_of(cut), "") << cut;
 }
 
 TEST(FrameworkOps, OperandsOfOneSizeOrOfNextToNone) {

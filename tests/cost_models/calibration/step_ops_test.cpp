@@ -85,7 +85,7 @@ TEST(StepOps, CollectivesAreToldByTheirOpOrTheRangeWithinIt) {
   TracedStep step;
   step.Op("record_param_comms",
           R"({"Collective name": "allreduce", "In msg nelems": 10, "Group size": 4, "dtype": "Float"})");
-  step.Kernel("ncclKernel_AllReduce_RING_LL_Sum_float");
+  step.Kernel("_Z39ncclDevKernel_AllReduce_Sum_f32_RING_LL24ncclDevKernelArgsStorageILm4096EE");
   profiler::Marker range = step.Op("record_param_comms", "{}");
   step.Kernel("ncclKernel_SendRecv_RING_SIMPLE_Sum_int8_t");
   const formats::Document dims =

@@ -5,8 +5,11 @@
 #include <gtest/gtest.h>
 
 #include "scenarios/importers/onnx.h"
+#include "scenarios/workloads/micro_batches.h"
+#include "sim/base/error.h"
 #include "tests/scenarios/graph_checks.h"
 #include "tests/scenarios/onnx/model_maker.h"
+#include "tests/scenarios/onnx/samples.h"
 
 namespace stowplan::scenarios {
 namespace {
@@ -62,6 +65,33 @@ TEST(OnnxTraining, AddsALossBackwardAndUpdateOps) {
   const std::int64_t parameters = 6 * 27 + 6 + 6 + 6 + 30;
   EXPECT_EQ(graph.totals().parameters, parameters);
   EXPECT_EQ(graph.totals().persistent_bytes, 3 * 4 * parameters) << "the weight and two slots; no statistics";
+}
+
+// Two halves of the batch do together what the whole does, or it is said that they cannot.
+TEST(OnnxTraining, HalvesDoTheWorkOfTheWhole) {
+  for (const char* training : {"", "adam"}) {
+    const sim::OpGraph whole = ImportOnnx(BytesOf(SmallVision()), "model.onnx", {.training = training}).graph;
+    sim::OpGraph share = ShareBatch(whole, 2);
+    share.Finish();
+    sim::OpGraph parts = RepeatMicroBatch(share, 2, "gpipe");
+    parts.Finish();
+    EXPECT_DOUBLE_EQ(parts.totals().flops, whole.totals().flops);
+    EXPECT_EQ(parts.totals().persistent_bytes, whole.totals().persistent_bytes);
+  }
+  for (const auto& [name, bytes] : SampleModels()) {
+    const ImportOptions options{.dims = name == "control" ? decltype(ImportOptions::dims){}
+                                                          : decltype(ImportOptions::dims){{"batch", 2}}};
+    const sim::OpGraph whole = ImportOnnx(bytes, name, options).graph;
+    try {
+      sim::OpGraph share = ShareBatch(whole, 2);
+      share.Finish();
+      const double parts = RepeatMicroBatch(share, 2, "gpipe").totals().flops;
+      EXPECT_LE(parts, 1.1 * whole.totals().flops) << name;
+      EXPECT_GE(parts, whole.totals().flops * (1 - 1e-12)) << name;
+    } catch (const InputError& error) {
+      EXPECT_THAT(error.what(), HasSubstr("pipeline: ")) << name;
+    }
+  }
 }
 
 TEST(OnnxTraining, EveryOptimizer) {
