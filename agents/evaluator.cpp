@@ -373,14 +373,19 @@ void Evaluator::RestoreState(const std::string& text) {
       throw InputError(
           "checkpoint of an evaluator: its best placement gives not every unit one of the task's devices");
     }
-    for (const Json& kept : state.value("plainest", Json::array())) {  // checkpoints of before have none
+    PlainestPlacements plainest(impl_->options.within);
+    for (const Json& kept : state.value("plainest", Json::array())) {
       FittingPlacement one = {
           kept.at(0).get<UnitPlacement>(),
           kept.at(1).get<sim::Picos>(),
           {kept.at(2).get<int>(), kept.at(3).get<sim::Bytes>(), kept.at(4).get<sim::Bytes>()}};
       if (!impl_->IsLegal(one.placement) || one.runtime < 0)
         throw InputError("checkpoint of an evaluator: a plain placement of it is none of this task");
-      impl_->plainest.Offer(std::move(one));
+      plainest.Offer(std::move(one));
+    }
+    if (!curve.empty() && plainest.kept().empty()) {  // none was kept
+      const std::vector<sim::Bytes> unknown(impl_->allowed.size(), 0);
+      plainest.Offer({best, curve.back().best, PlainnessOf(impl_->task, best, unknown)});
     }
     impl_->simulator_seconds = state.at("simulator_seconds").get<double>();
     impl_->machine_seconds = state.at("machine_seconds").get<double>();
@@ -393,6 +398,7 @@ void Evaluator::RestoreState(const std::string& text) {
     impl_->best = std::move(best);
     impl_->best_runtime = curve.empty() ? 0 : curve.back().best;
     impl_->curve = std::move(curve);
+    impl_->plainest = std::move(plainest);
   } catch (const Json::exception& error) {
     throw InputError(std::string("checkpoint of an evaluator: not the text that SaveState() wrote (") +
                      error.what() + ")");

@@ -18,6 +18,8 @@ using agents::Task;
 using agents::UnitPlacement;
 using sim::DeviceIndex;
 
+constexpr std::size_t kRivalColumns = 20;
+
 class Chooser {
  public:
   Chooser(const Task& task, const agents::Evaluator& evaluator, const std::atomic<bool>* stop)
@@ -25,7 +27,7 @@ class Chooser {
 
   Advice Run() {
     Advice advice;
-    advice.rivals = SimplestRivals(task_);
+    if (!stopped()) advice.rivals = SimplestRivals(task_);
     const UnitPlacement winner = plainest_.kept().back().placement;
     for (const Rival& rival : advice.rivals) Offer(rival);
     TryOneDevice(winner);
@@ -63,20 +65,23 @@ class Chooser {
     }
   }
 
-  // Takes devices away as long as that costs next to nothing, the one with the least to do first.
+  // Takes devices away as long as that costs next to nothing, the one with the least to do first: each unit of it goes where it
+  // exchanges most, or all go where all of them do.
   void Empty(const FittingPlacement& from) {
     UnitPlacement placement = from.placement;
     for (bool emptied = true; emptied;) {
       emptied = false;
       for (const auto& [work, device] : ByWork(placement)) {
-        const DeviceIndex to = MostExchanged(placement, device);
+        const DeviceIndex to = MostOf(ExchangedBy(placement, device));
         if (to < 0) continue;
-        UnitPlacement without = placement;
-        std::ranges::replace(without, device, to);
-        if (!Try(without)) continue;
-        placement = std::move(without);
-        emptied = true;
-        break;
+        UnitPlacement apart = Apart(placement, device, to), together = placement;
+        std::ranges::replace(together, device, to);
+        for (UnitPlacement* without : {&apart, &together}) {
+          if (emptied || !Try(*without)) continue;
+          placement = std::move(*without);
+          emptied = true;
+        }
+        if (emptied) break;
       }
     }
   }
@@ -91,16 +96,37 @@ class Chooser {
     return order;
   }
 
-  // -1 = there is no other.
-  DeviceIndex MostExchanged(const UnitPlacement& placement, DeviceIndex device) const {
-    std::map<DeviceIndex, sim::Bytes> exchanged;
+  using Exchanged = std::map<DeviceIndex, sim::Bytes>;
+
+  // -1 = there is none.
+  static DeviceIndex MostOf(const Exchanged& exchanged) {
+    const auto most = std::ranges::max_element(exchanged, {}, [](const auto& other) { return other.second; });
+    return most == exchanged.end() ? -1 : most->first;
+  }
+
+  // By the device's units with those of others. `of_unit`: the same of each unit; may be null.
+  Exchanged ExchangedBy(const UnitPlacement& placement, DeviceIndex device,
+                        std::map<agents::UnitIndex, Exchanged>* of_unit = nullptr) const {
+    Exchanged all;
     for (const agents::UnitEdge& edge : task_.edges) {
       const DeviceIndex from = placement[static_cast<std::size_t>(edge.from)];
       const DeviceIndex to = placement[static_cast<std::size_t>(edge.to)];
-      if (from != to && (from == device || to == device)) exchanged[from == device ? to : from] += edge.bytes;
+      if (from == to || (from != device && to != device)) continue;
+      const DeviceIndex other = from == device ? to : from;
+      all[other] += edge.bytes;
+      if (of_unit != nullptr) (*of_unit)[from == device ? edge.from : edge.to][other] += edge.bytes;
     }
-    const auto most = std::ranges::max_element(exchanged, {}, [](const auto& other) { return other.second; });
-    return most == exchanged.end() ? -1 : most->first;
+    return all;
+  }
+
+  // `rest`: where units go that exchange nothing with other devices.
+  UnitPlacement Apart(const UnitPlacement& placement, DeviceIndex device, DeviceIndex rest) const {
+    std::map<agents::UnitIndex, Exchanged> of_unit;
+    ExchangedBy(placement, device, &of_unit);
+    UnitPlacement without = placement;
+    std::ranges::replace(without, device, rest);
+    for (const auto& [unit, exchanged] : of_unit) without[static_cast<std::size_t>(unit)] = MostOf(exchanged);
+    return without;
   }
 
   const Task& task_;
@@ -108,23 +134,21 @@ class Chooser {
   agents::PlainestPlacements plainest_;
 };
 
-// "15.12 GB of 15.32 GB on gpu0", where most of a device is taken.
-std::string PeakText(const Rival& rival, const Task& task) {
+// The largest peak, and "99 % of gpu0": of the device that is fullest.
+std::pair<std::string, std::string> PeakTexts(const Rival& rival, const Task& task) {
   std::size_t fullest = 0;
   double most = -1;
   for (std::size_t d = 0; d < rival.peak.size(); ++d) {
-    const sim::Device& device = task.device(static_cast<DeviceIndex>(d));
-    const double full =
-        static_cast<double>(rival.peak[d]) / static_cast<double>(std::max<sim::Bytes>(device.capacity(), 1));
+    const auto capacity = static_cast<double>(task.device(static_cast<DeviceIndex>(d)).capacity());
+    const double full = static_cast<double>(rival.peak[d]) / std::max(capacity, 1.0);
     if (full > most) {
       most = full;
       fullest = d;
     }
   }
-  const sim::Device& device = task.device(static_cast<DeviceIndex>(fullest));
-  return fmt::format("{} of {} on {}", output::BytesText(static_cast<double>(rival.peak[fullest])),
-                     output::BytesText(static_cast<double>(device.capacity())),
-                     output::Shortened(device.name, 8));
+  return {output::BytesText(static_cast<double>(rival.peak[fullest])),
+          fmt::format("{:.0f} % of {}", 100 * most,
+                      output::Shortened(task.device(static_cast<DeviceIndex>(fullest)).name, 12))};
 }
 
 std::string AgainstText(sim::Picos runtime, sim::Picos chosen) {
@@ -152,13 +176,15 @@ std::string PrintAdvice(const Advice& advice, const Task& task) {
                     advice.fastest.plainness.devices == 1 ? "" : "s", 100 * more),
         0, output::kLineWidth);
   }
-  output::TextTable table("lrrrl", {"simplest rivals", "a step", "", "devices", "fullest"});
-  const auto add = [&](const std::string& name, const Rival& one) {
-    table.AddRow({name, one.fits ? output::TimeText(one.runtime) : "does not fit",
-                  one.fits ? AgainstText(one.runtime, advice.chosen.runtime) : "",
-                  std::to_string(one.plainness.devices), PeakText(one, task)});
-  };
-  for (const Rival& rival : advice.rivals) add(rival.name, rival);
+  output::TextTable table("lrrrrl", {"simplest rivals", "a step", "", "devices", "peak", "fullest"});
+  for (const Rival& rival : advice.rivals) {
+    const auto [peak, fullest] = PeakTexts(rival, task);
+    table.AddRow({output::Shortened(rival.name, kRivalColumns),
+                  rival.fits ? output::TimeText(rival.runtime) : "does not fit",
+                  rival.fits ? AgainstText(rival.runtime, advice.chosen.runtime) : "",
+                  std::to_string(rival.plainness.devices), peak, fullest});
+  }
+  if (table.empty()) return text;
   return text + (text.empty() ? "" : "\n") + table.ToString();
 }
 

@@ -160,7 +160,7 @@ std::vector<Rival> SimplestRivals(const Task& task) {
   rivals.push_back(OnOneDevice(task));
   const std::size_t accelerators = agents::Accelerators(task).size();
   if (accelerators > 1) add("even split by layers", EvenSplit(task, accelerators));
-  add("accelerate's device_map=auto", AcceleratesRule(task));
+  add("accelerate's auto", AcceleratesRule(task));
   return rivals;
 }
 

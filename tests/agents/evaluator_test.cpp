@@ -21,6 +21,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 using testing::SizeIs;
 using testing::ThrowsMessage;
 
@@ -210,6 +211,29 @@ TEST_F(EvaluatorTest, GoesOnFromItsState) {
     EXPECT_THAT(evaluator->curve(), SizeIs(3));
   }
   EXPECT_GE(second.curve()[2].wall_seconds, second.curve()[1].wall_seconds);
+}
+
+// What a resumed search would choose from is what one without interruption would.
+TEST_F(EvaluatorTest, AStateHoldsThePlainest) {
+  Evaluator first(task_, {.budget = 10, .within = 100});
+  for (const UnitPlacement& placement :
+       {UnitPlacement{1, 1, 2}, UnitPlacement{1, 1, 1}, UnitPlacement{0, 1, 2}})
+    first.Evaluate(placement);
+  Evaluator second(task_, {.budget = 10, .within = 100}), without(task_, Budget(10));
+  second.RestoreState(first.SaveState());
+  ASSERT_THAT(first.plainest().kept(), Not(IsEmpty()));
+  ASSERT_EQ(second.plainest().kept().size(), first.plainest().kept().size());
+  for (std::size_t i = 0; i < first.plainest().kept().size(); ++i) {
+    EXPECT_EQ(second.plainest().kept()[i].placement, first.plainest().kept()[i].placement);
+    EXPECT_EQ(second.plainest().kept()[i].plainness, first.plainest().kept()[i].plainness);
+  }
+  EXPECT_EQ(first.plainest().kept().front().plainness.devices, 1);
+  // Of a search that kept none the best is there.
+  without.Evaluate({1, 1, 2});
+  Evaluator third(task_, {.budget = 10, .within = 0.01});
+  third.RestoreState(without.SaveState());
+  ASSERT_THAT(third.plainest().kept(), SizeIs(1));
+  EXPECT_EQ(third.plainest().kept().front().placement, third.best());
 }
 
 TEST_F(EvaluatorTest, RefusesForeignStates) {

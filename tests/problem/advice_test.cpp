@@ -189,8 +189,8 @@ TEST(Rivals, AreWhatTheirNamesSay) {
 TEST(Rivals, FillAsAccelerateDoes) {
   const LoadedProblem loaded(ProblemSource{.graph = kDecoder, .cluster = "a100(gpus=4)"});
   const auto rivals = RivalsOf(loaded);
-  ASSERT_TRUE(rivals.contains("accelerate's device_map=auto"));
-  const auto layers = LayersOf(loaded, rivals.at("accelerate's device_map=auto"));
+  ASSERT_TRUE(rivals.contains("accelerate's auto"));
+  const auto layers = LayersOf(loaded, rivals.at("accelerate's auto"));
   std::size_t sum = 0;
   int next = 0;
   for (const auto& [device, there] : layers) {
@@ -211,7 +211,7 @@ TEST(Rivals, LeaveTheRestToTheCpu) {
       .graph = large, .cluster = "workstation(gpus=1)", .memory = {"gpu=300MiB"}, .reserve = "0"});
   const auto rivals = RivalsOf(loaded);
   EXPECT_FALSE(rivals.at("all on gpu0").fits);
-  const auto layers = LayersOf(loaded, rivals.at("accelerate's device_map=auto"));
+  const auto layers = LayersOf(loaded, rivals.at("accelerate's auto"));
   ASSERT_TRUE(layers.contains("cpu0") && layers.contains("gpu0"));
   EXPECT_EQ(layers.at("gpu0").front(), 0);
   EXPECT_EQ(layers.at("cpu0").back(), 7);

@@ -131,10 +131,11 @@ class Problems(unittest.TestCase):
         program = json.loads(told.stdout)
         problem = small()
         found = problem.search("local_search", samples=200, seed=3)
-        self.assertEqual(found.runtime_us, program["best_runtime_us"])
+        self.assertEqual(found.runtime_us, program["runtime_us"])
         self.assertEqual((found.agent, found.samples), (program["agent"], program["samples"]))
         self.assertEqual(problem.evaluate([found.placement]).runtime_us[0], found.runtime_us)
-        self.assertEqual(found.curve["runtime_us"][-1], found.runtime_us)
+        self.assertEqual(found.curve["runtime_us"][-1], found.best_runtime_us)
+        self.assertEqual([rival.name for rival in found.rivals], [rival["name"] for rival in program["rivals"]])
         self.assertAlmostEqual(problem.bounds().runtime_us, program["lower_bound_us"])
         self.assertLessEqual(problem.bounds().runtime_us, found.runtime_us)
 
