@@ -76,23 +76,25 @@ def _layer_backward_of(_: Any, sequence: Any, *weights: Any) -> int:
     return 2 * _recurrent(_, sequence, weights[:4])
 
 
-#: By the name in torch.ops.aten, without overload: a function of what the op gave and of its arguments.
+_ATTENTIONS = ("flash_attention", "efficient_attention", "cudnn_attention", "flash_attention_for_cpu")
+
+#: By the name in torch.ops.aten, without overload (grouped_mm_fallback is transformers'): a function of what the op gave and of its
+#: arguments in the order of its schema.
 FLOPS: Dict[str, Callable[..., int]] = {
-    "mm": _product, "bmm": _product, "mv": _product, "dot": _product, "vdot": _product, "_int_mm": _product, "_scaled_mm": _product,
-    "addmm": _sum_and_product, "baddbmm": _sum_and_product, "addbmm": _sum_and_product, "addmv": _sum_and_product,
-    "_addmm_activation": _sum_and_product,
-    "_grouped_mm": _grouped, "_scaled_grouped_mm": _grouped,
-    "convolution": _convolution, "_convolution": _convolution, "convolution_overrideable": _convolution,
-    "convolution_backward": _convolution_backward, "convolution_backward_overrideable": _convolution_backward,
-    **{f"_scaled_dot_product_{kind}": _attention for kind in ("flash_attention", "efficient_attention", "cudnn_attention", "flash_attention_for_cpu")},
-    **{f"_scaled_dot_product_{kind}_backward": _attention_backward
-       for kind in ("flash_attention", "efficient_attention", "cudnn_attention", "flash_attention_for_cpu")},
+    **dict.fromkeys(("mm", "bmm", "mv", "dot", "vdot", "_int_mm", "_scaled_mm"), _product),
+    **dict.fromkeys(("addmm", "baddbmm", "addbmm", "addmv", "_addmm_activation"), _sum_and_product),
+    **dict.fromkeys(("_grouped_mm", "_scaled_grouped_mm", "grouped_mm_fallback"), _grouped),
+    **dict.fromkeys(("convolution", "_convolution", "convolution_overrideable"), _convolution),
+    "convolution_backward": _convolution_backward,
+    "convolution_backward_overrideable": lambda given, *of: _convolution_backward(given, *of[:3], None, *of[3:]),
+    **{f"_scaled_dot_product_{kind}": _attention for kind in _ATTENTIONS},
+    **{f"_scaled_dot_product_{kind}_backward": _attention_backward for kind in _ATTENTIONS},
     "_cudnn_rnn": _recurrent, "_cudnn_rnn_backward": _recurrent_backward,
     "mkldnn_rnn_layer": _layer_of, "mkldnn_rnn_layer_backward": _layer_backward_of,
 }
 
 
 def flops_of(name: str, result: Any, arguments: Sequence[Any]) -> int:
-    """Of the op torch.ops.aten.`name`, with its arguments in the order of its schema."""
+    """Of the op called so in FLOPS; 0 where it is no product."""
     count = FLOPS.get(name)
     return count(result, *arguments) if count is not None else 0

@@ -202,7 +202,7 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc, unused-ignore]
             known = self._memory_of(read, stored[0]).views.get(_geometry(made[0]))
             if known is not None:  # detach() and the like
                 return self._number(module, known[0].rpartition(":")[0])
-        if view:
+        if view or torch.Tag.inplace_view in func.tags:
             type_ = "Reshape"
         elif space == "aten" and kind in TYPES:
             type_ = TYPES[kind]
