@@ -40,6 +40,9 @@ class Agent {
   explicit Agent(std::string name) : name_(std::move(name)) {}
   virtual ~Agent() = default;
   const std::string& name() const { return name_; }  // canonical: with the settings in force
+  // Opens what it needs of this machine. Throws RunError where that is not there, and InputError for a task that it does not
+  // take: before others spend hours. Search() throws the same.
+  virtual void Require(const Task& /*task*/) {}
   virtual void Search(const Task& task, Evaluator& evaluator, const SearchOptions& options) = 0;
 
  private:
@@ -58,15 +61,21 @@ class Transferable {
       const std::string& path) = 0;  // throws InputError for a file of another agent or other sizes
 };
 
-// An agent that asks others, one after the other.
+// An agent that asks others, one after the other, and does without those who cannot be asked here.
 class Composed {
  public:
   virtual ~Composed() = default;
-  // The name of the one whose sample that was, 1-based; after Search().
+  // Both from any thread. The name of the one whose sample that was, 1-based.
   virtual std::string AuthorOf(std::int64_t sample) const = 0;
+  // Those it did without: "m_sct: why", of each once.
+  virtual std::vector<std::string> LeftOut() const = 0;
 };
 
 enum class AgentKind : std::uint8_t { kBaseline, kConstructive, kSearch, kLearner };
+
+// What it brings into the process or starts beside it. Who starts a program that its settings name is asked for on the command
+// line alone, never by a file (SECURITY.md).
+enum class AgentOpens : std::uint8_t { kNothing, kLibrary, kProgram };
 
 struct AgentRow {
   const char* name;
@@ -75,6 +84,7 @@ struct AgentRow {
   SettingTable settings;
   AgentKind kind;
   std::unique_ptr<Agent> (*make)(const Settings& read);
+  AgentOpens opens = AgentOpens::kNothing;
 };
 const std::vector<AgentRow>& Agents();
 const AgentRow* FindAgent(const std::string& name);  // nullptr = there is none

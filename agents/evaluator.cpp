@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <mutex>
 #include <unordered_set>
 #include <utility>
 
@@ -58,14 +59,18 @@ struct Evaluator::Impl {
   std::unordered_set<std::uint64_t> distinct;
   UnitPlacement best;
   sim::Picos best_runtime = 0;
+  PlainestPlacements plainest;
   std::vector<CurvePoint> curve;
   double simulator_seconds = 0;
   double machine_seconds = 0;
   double earlier_seconds = 0;  // of the runs before a resume
   bool others_stop = false;    // some rank was asked to stop, as all of them know since the last call
+  bool failed = false;
+  std::mutex counting;  // held while anything here changes, but not while the simulator runs
   Clock::time_point opened = Clock::now();
 
-  Impl(const Task& the_task, const Options& the_options) : task(the_task), options(the_options) {
+  Impl(const Task& the_task, const Options& the_options)
+      : task(the_task), options(the_options), plainest(the_options.within) {
     allowed.resize(task.problem->cluster().devices.size());
     for (const sim::DeviceIndex d : task.devices) allowed[static_cast<std::size_t>(d)] = true;
   }
@@ -84,8 +89,13 @@ struct Evaluator::Impl {
     const sim::Placement ops = Expand(task, placement);
     const Clock::time_point start = Clock::now();
     const sim::Outcome& outcome = simulator->Run(ops, run_options);
-    simulator_seconds += SecondsSince(start);
+    AddSimulated(SecondsSince(start));
     return FromOutcome(outcome, want_starts);
+  }
+
+  void AddSimulated(double seconds) {
+    const std::lock_guard lock(counting);
+    simulator_seconds += seconds;
   }
 
   std::vector<Evaluation> SimulateBatch(std::span<const UnitPlacement> placements, bool want_starts) {
@@ -107,7 +117,7 @@ struct Evaluator::Impl {
     }
     const Clock::time_point start = Clock::now();
     const std::vector<sim::Outcome> outcomes = batch->Run(ops, run_options);
-    simulator_seconds += SecondsSince(start);
+    AddSimulated(SecondsSince(start));
     for (const sim::Outcome& outcome : outcomes) evaluations.push_back(FromOutcome(outcome, want_starts));
     return evaluations;
   }
@@ -154,6 +164,8 @@ struct Evaluator::Impl {
       machine_seconds +=
           kMachineSteps * std::min(sim::ToMicros(evaluation.runtime) / 1e6, kMachineCutoffSeconds);
     if (!evaluation.feasible || evaluation.stopped) return;
+    if (plainest.Wants(evaluation.runtime))
+      plainest.Offer({placement, evaluation.runtime, PlainnessOf(task, placement, evaluation.peak)});
     if (!curve.empty() && evaluation.runtime >= best_runtime) return;
     best = placement;
     best_runtime = evaluation.runtime;
@@ -174,9 +186,13 @@ Evaluation Evaluator::Evaluate(const UnitPlacement& placement, bool want_starts,
 }
 
 Evaluation Evaluator::Sampled(const UnitPlacement& placement, const std::function<Evaluation()>& simulate) {
+  impl_->failed = true;  // unless it comes to its end
+  std::unique_lock lock(impl_->counting);
   std::optional<Evaluation> logged = impl_->Logged(placement);
+  lock.unlock();
   const bool is_new = !logged;
   Evaluation evaluation = is_new ? simulate() : std::move(*logged);
+  lock.lock();
   if (is_new) impl_->KeepInLog(placement, evaluation);
   // Every rank has simulated it; all learn whether one of them is to stop.
   if (impl_->shared())
@@ -184,6 +200,7 @@ Evaluation Evaluator::Sampled(const UnitPlacement& placement, const std::functio
   impl_->Count(placement, evaluation);
   if (observer) observer(samples(), placement, evaluation);
   if (impl_->options.on_sample) impl_->options.on_sample(*this);
+  impl_->failed = false;
   return evaluation;
 }
 
@@ -191,6 +208,7 @@ std::vector<Evaluation> Evaluator::EvaluateBatch(std::span<const UnitPlacement> 
                                                  bool want_starts) {
   STOWPLAN_CHECK_LT(samples(), budget());
   if (placements.empty()) return {};
+  impl_->failed = true;  // unless it comes to its end
   impl_->asked = MakeRunOptions(want_starts);
   const auto left = static_cast<std::size_t>(remaining());
   const std::span<const UnitPlacement> paid = placements.first(std::min(left, placements.size()));
@@ -200,6 +218,7 @@ std::vector<Evaluation> Evaluator::EvaluateBatch(std::span<const UnitPlacement> 
     impl_->Count(placement, evaluations.back());
     if (observer) observer(samples(), placement, evaluations.back());
   };
+  std::unique_lock lock(impl_->counting);
   while (evaluations.size() < paid.size()) {
     std::optional<Evaluation> logged = impl_->Logged(paid[evaluations.size()]);
     if (!logged) break;
@@ -208,14 +227,18 @@ std::vector<Evaluation> Evaluator::EvaluateBatch(std::span<const UnitPlacement> 
   }
   const std::span<const UnitPlacement> open = paid.subspan(evaluations.size());
   if (!open.empty()) {
-    for (Evaluation& evaluation : impl_->shared() ? impl_->SimulateShared(open, want_starts)
-                                                  : impl_->SimulateBatch(open, want_starts)) {
+    lock.unlock();
+    std::vector<Evaluation> simulated =
+        impl_->shared() ? impl_->SimulateShared(open, want_starts) : impl_->SimulateBatch(open, want_starts);
+    lock.lock();
+    for (Evaluation& evaluation : simulated) {
       impl_->KeepInLog(paid[evaluations.size()], evaluation);
       evaluations.push_back(std::move(evaluation));
       count_last();
     }
   }
   if (impl_->options.on_sample) impl_->options.on_sample(*this);
+  impl_->failed = false;
   return evaluations;
 }
 
@@ -241,11 +264,21 @@ void Evaluator::StopAll() {
   impl_->others_stop = true;
 }
 
+bool Evaluator::failed() const {
+  return impl_->failed;
+}
+void Evaluator::Freeze() {
+  impl_->counting.lock();
+}
+
 bool Evaluator::has_best() const {
   return !impl_->curve.empty();
 }
 const UnitPlacement& Evaluator::best() const {
   return impl_->best;
+}
+const PlainestPlacements& Evaluator::plainest() const {
+  return impl_->plainest;
 }
 sim::Picos Evaluator::best_runtime() const {
   return impl_->best_runtime;
@@ -285,6 +318,11 @@ std::string Evaluator::SaveState() const {
   std::sort(distinct.begin(), distinct.end());
   state["distinct"] = std::move(distinct);
   state["best"] = impl_->best;
+  state["plainest"] = Json::array();
+  for (const FittingPlacement& one : impl_->plainest.kept()) {
+    const Plainness& plain = one.plainness;
+    state["plainest"].push_back({one.placement, one.runtime, plain.devices, plain.sent, plain.fullest});
+  }
   state["curve"] = Json::array();
   for (const CurvePoint& point : impl_->curve) {
     state["curve"].push_back(
@@ -335,6 +373,20 @@ void Evaluator::RestoreState(const std::string& text) {
       throw InputError(
           "checkpoint of an evaluator: its best placement gives not every unit one of the task's devices");
     }
+    PlainestPlacements plainest(impl_->options.within);
+    for (const Json& kept : state.value("plainest", Json::array())) {
+      FittingPlacement one = {
+          kept.at(0).get<UnitPlacement>(),
+          kept.at(1).get<sim::Picos>(),
+          {kept.at(2).get<int>(), kept.at(3).get<sim::Bytes>(), kept.at(4).get<sim::Bytes>()}};
+      if (!impl_->IsLegal(one.placement) || one.runtime < 0)
+        throw InputError("checkpoint of an evaluator: a plain placement of it is none of this task");
+      plainest.Offer(std::move(one));
+    }
+    if (!curve.empty() && plainest.kept().empty()) {  // none was kept
+      const std::vector<sim::Bytes> unknown(impl_->allowed.size(), 0);
+      plainest.Offer({best, curve.back().best, PlainnessOf(impl_->task, best, unknown)});
+    }
     impl_->simulator_seconds = state.at("simulator_seconds").get<double>();
     impl_->machine_seconds = state.at("machine_seconds").get<double>();
     impl_->earlier_seconds = state.at("wall_seconds").get<double>();
@@ -346,6 +398,7 @@ void Evaluator::RestoreState(const std::string& text) {
     impl_->best = std::move(best);
     impl_->best_runtime = curve.empty() ? 0 : curve.back().best;
     impl_->curve = std::move(curve);
+    impl_->plainest = std::move(plainest);
   } catch (const Json::exception& error) {
     throw InputError(std::string("checkpoint of an evaluator: not the text that SaveState() wrote (") +
                      error.what() + ")");

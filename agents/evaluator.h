@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "agents/evaluation.h"
+#include "agents/placements.h"
 #include "agents/ranks.h"
 #include "agents/task.h"
 #include "sim/simulator.h"
@@ -49,6 +50,8 @@ class Evaluator {
     // Answers what it holds in place of the simulator, times included, and is told all further answers; may be null. Each
     // rank has the same.
     EvaluationLog* log = nullptr;
+    // Keeps what is plainer than the best and takes longer by such a share at most; below 0 nothing.
+    double within = -1;
   };
   Evaluator(const Task& task, const Options& options);
   ~Evaluator();
@@ -80,9 +83,16 @@ class Evaluator {
   bool asked_to_stop() const;
   void StopAll();
 
+  // Whether a call threw: the simulator, the log or who is told failed, not the agent that asked.
+  bool failed() const;
+  // From another thread, before the process ends: what was counted stays as it is. Who counts more waits for ever.
+  void Freeze();
+
   bool has_best() const;  // a feasible placement was seen
   const UnitPlacement& best() const;
   sim::Picos best_runtime() const;
+  // Samples that fit and are within Options::within of the best, the plainest one first. An agent has no use for them.
+  const PlainestPlacements& plainest() const;
   // All below are 0 where nothing feasible was seen.
   std::int64_t samples_to_best() const;  // first sample with the final best
   std::int64_t samples_to_within(

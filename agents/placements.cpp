@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <tuple>
+#include <utility>
 
 namespace stowplan::agents {
 
@@ -30,6 +32,62 @@ UnitPlacement BlockPlacement(const Task& task, Rng& rng) {
               placement.begin() + static_cast<std::ptrdiff_t>(cuts[i]), device);
   }
   return placement;
+}
+
+namespace {
+
+// Of the transfers that the simulator makes: each output once to each device that reads it.
+sim::Bytes SentBytes(const sim::OpGraph& graph, const sim::Placement& placement) {
+  std::vector<std::tuple<sim::OpIndex, std::int32_t, sim::DeviceIndex>> transfers;
+  for (std::size_t op = 0; op < graph.ops.size(); ++op) {
+    const sim::DeviceIndex to = placement.device[op];
+    for (const sim::TensorRef& input : graph.ops[op].inputs) {
+      if (placement.device[static_cast<std::size_t>(input.op)] != to)
+        transfers.emplace_back(input.op, input.output, to);
+    }
+  }
+  std::sort(transfers.begin(), transfers.end());
+  transfers.erase(std::unique(transfers.begin(), transfers.end()), transfers.end());
+  sim::Bytes bytes = 0;
+  for (const auto& [op, output, to] : transfers)
+    bytes += graph.ops[static_cast<std::size_t>(op)].outputs[static_cast<std::size_t>(output)].bytes;
+  return bytes;
+}
+
+}  // namespace
+
+Plainness PlainnessOf(const Task& task, const UnitPlacement& placement, const std::vector<sim::Bytes>& peak) {
+  constexpr double kMillion = 1e6;
+  Plainness plainness;
+  std::vector<bool> used(task.problem->cluster().devices.size(), false);
+  for (const sim::DeviceIndex d : placement) used[static_cast<std::size_t>(d)] = true;
+  for (std::size_t d = 0; d < used.size(); ++d) {
+    if (!used[d]) continue;
+    ++plainness.devices;
+    const auto capacity = static_cast<double>(task.device(static_cast<sim::DeviceIndex>(d)).capacity());
+    plainness.fullest =
+        std::max(plainness.fullest,
+                 static_cast<sim::Bytes>(kMillion * static_cast<double>(peak[d]) / std::max(capacity, 1.0)));
+  }
+  if (plainness.devices > 1) plainness.sent = SentBytes(task.problem->graph(), Expand(task, placement));
+  return plainness;
+}
+
+bool PlainestPlacements::Wants(sim::Picos runtime) const {
+  return within_ >= 0 && (kept_.empty() || static_cast<double>(runtime) <=
+                                               (1 + within_) * static_cast<double>(kept_.back().runtime));
+}
+
+void PlainestPlacements::Offer(FittingPlacement one) {
+  if (!Wants(one.runtime)) return;
+  const auto beats = [](const FittingPlacement& a, const FittingPlacement& b) {
+    return a.runtime <= b.runtime && a.plainness <= b.plainness;
+  };
+  if (std::ranges::any_of(kept_, [&](const FittingPlacement& other) { return beats(other, one); })) return;
+  std::erase_if(kept_, [&](const FittingPlacement& other) { return beats(one, other); });
+  kept_.insert(std::ranges::upper_bound(kept_, one.plainness, {}, &FittingPlacement::plainness),
+               std::move(one));
+  std::erase_if(kept_, [&](const FittingPlacement& other) { return !Wants(other.runtime); });
 }
 
 // Four chains of multiplications side by side, two units a step: one chain through all units would cost a tenth of a search.

@@ -20,7 +20,6 @@
 #include "bench/speed_case.h"
 #include "output/console.h"
 #include "problem/provenance.h"
-#include "problem/provenance_json.h"
 #include "problem/random_placements.h"
 #include "sim/base/error.h"
 #include "sim/base/statistics.h"

@@ -53,10 +53,25 @@ double FlopRate(Value value) {
 }
 
 DeviceSheet ReadDevice(Value entry) {
-  static constexpr std::string_view kKeys[] = {
-      "name",           "class",       "description", "memory",      "copy_engines", "multiprocessors",
-      "cores",          "peak_f32",    "peak_tf32",   "peak_f16",    "peak_f64",     "memory_bandwidth",
-      "core_bandwidth", "kernel_time", "ramp",        "launch_cost", "chip",         "prices"};
+  static constexpr std::string_view kKeys[] = {"name",
+                                               "class",
+                                               "description",
+                                               "memory",
+                                               "copy_engines",
+                                               "multiprocessors",
+                                               "cores",
+                                               "peak_f32",
+                                               "peak_tf32",
+                                               "peak_f16",
+                                               "peak_bf16",
+                                               "peak_f64",
+                                               "memory_bandwidth",
+                                               "core_bandwidth",
+                                               "kernel_time",
+                                               "ramp",
+                                               "launch_cost",
+                                               "chip",
+                                               "prices"};
   static constexpr std::string_view kClasses[] = {"cpu", "gpu"};
   static constexpr std::string_view kPrices[] = {"measured", "structural"};
   const Fields fields(entry, kKeys);
@@ -78,6 +93,7 @@ DeviceSheet ReadDevice(Value entry) {
   if (const auto value = read("peak_f32")) sheet.peak_f32 = FlopRate(*value);
   if (const auto value = read("peak_tf32")) sheet.peak_tf32 = FlopRate(*value);
   if (const auto value = read("peak_f16")) sheet.peak_f16 = FlopRate(*value);
+  if (const auto value = read("peak_bf16")) sheet.peak_bf16 = FlopRate(*value);
   if (const auto value = read("peak_f64")) sheet.peak_f64 = FlopRate(*value);
   if (const auto value = read("memory_bandwidth"))
     sheet.memory_bandwidth = static_cast<double>(value->Bandwidth());

@@ -67,6 +67,7 @@ struct DeviceSheet {
   double peak_f32 = 0;          // [FLOP/s]
   double peak_tf32 = 0;         // 0 = the device has none
   double peak_f16 = 0;          // dense; tensor cores where the kind has them
+  double peak_bf16 = 0;         // where it differs from peak_f16: older cards compute bf16 in f32
   double peak_f64 = 0;          // without tensor cores
   double memory_bandwidth = 0;  // [B/s]
   double core_bandwidth = 0;    // [B/s] of one CPU core alone

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "sim/base/error.h"
+#include "sim/formats/document/source.h"
 
 namespace stowplan::output {
 namespace {
@@ -114,7 +115,15 @@ std::string Shortened(std::string_view text, std::size_t width) {
   return fmt::format("{}…{}", Prefix(text, width - 1 - last), text.substr(Prefix(text, all - last).size()));
 }
 
+void PrintText(std::string_view text) {
+  fmt::print("{}", formats::Printable(text));
+}
+
 void Tell(std::string_view text) {
+  TellRaw(formats::Printable(text));
+}
+
+void TellRaw(std::string_view text) {
   std::fwrite(text.data(), 1, text.size(), stderr);
   std::fflush(stderr);
 }

@@ -1,11 +1,17 @@
 // What the program writes for people: aligned tables, numbers with units, bars. Plain text in UTF-8; widths are
-// counted in code points. Nothing here writes to standard output on its own.
+// counted in code points.
+//
+// What a file says must not speak to the terminal, wherever it comes from: all that goes there goes through Print(), Tell() or
+// TellSentence(), which show control characters as `?`. Documents (--json -) escape them by themselves.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
+
+#include <fmt/format.h>
 
 #include "sim/base/units.h"
 
@@ -42,8 +48,18 @@ inline constexpr std::size_t kNameColumns = 34;
 // "a_very_lo…_name": a text of any length in at most `width` > 0 columns; its beginning and its end stay.
 std::string Shortened(std::string_view text, std::size_t width = kNameColumns);
 
+// Writes to standard output. Throws as fmt::print does where that cannot be written.
+void PrintText(std::string_view text);
+template <typename... Values>
+void Print(fmt::format_string<Values...> format, Values&&... values) {
+  PrintText(fmt::format(format, std::forward<Values>(values)...));
+}
+
 // Writes to standard error. Where that is closed or full nothing is said: no work ends because nobody listens.
 void Tell(std::string_view text);
+
+// The same, and what moves the cursor is left as it is: for lines that are drawn over, of parts that are Printable().
+void TellRaw(std::string_view text);
 
 // Lines of at most `width` columns, cut at blanks and behind commas where that is possible, each behind
 // `indent` blanks and with '\n' at its end.

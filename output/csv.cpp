@@ -1,5 +1,6 @@
 #include "output/csv.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 
@@ -32,6 +33,18 @@ std::string ReadField(std::string_view text, std::size_t& at, const std::string&
   throw InputError(fmt::format("{}:{}: a quoted field does not end.", source, line));
 }
 
+// Whether a field, behind any apostrophes, would be taken for a formula.
+bool IsFormula(std::string_view field) {
+  const std::size_t first = std::min(field.find_first_not_of('\''), field.size());
+  if (first == field.size() || std::string_view("=+-@\t\r").find(field[first]) == std::string_view::npos)
+    return false;
+  if (first > 0) return true;  // else it would lose its own apostrophe
+  const std::string_view digits = field.substr(field[0] == '+' ? 1 : 0);
+  double number = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+  return error != std::errc() || end != digits.data() + digits.size();
+}
+
 template <typename Number>
 Number Parsed(const std::string& field, const std::string& where, const char* wanted) {
   Number value = 0;
@@ -47,12 +60,13 @@ std::string PrintCsvLine(const CsvLine& fields) {
   std::string line;
   for (std::size_t i = 0; i < fields.size(); ++i) {
     if (i > 0) line += ',';
-    if (fields[i].find_first_of(",\"\n\r") == std::string::npos) {
-      line += fields[i];
+    const std::string field = (IsFormula(fields[i]) ? "'" : "") + fields[i];
+    if (field.find_first_of(",\"\n\r") == std::string::npos) {
+      line += field;
       continue;
     }
     line += '"';
-    for (const char c : fields[i]) line += c == '"' ? std::string("\"\"") : std::string(1, c);
+    for (const char c : field) line += c == '"' ? std::string("\"\"") : std::string(1, c);
     line += '"';
   }
   return line + '\n';
@@ -68,7 +82,8 @@ std::vector<CsvLine> ParseCsv(std::string_view text, const std::string& source, 
     }
     CsvLine fields;
     for (;;) {
-      fields.push_back(ReadField(text, at, source, number));
+      std::string& field = fields.emplace_back(ReadField(text, at, source, number));
+      if (field.starts_with('\'') && IsFormula(field)) field.erase(0, 1);
       if (at >= text.size() || text[at] != ',') break;
       ++at;
     }

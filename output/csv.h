@@ -1,5 +1,6 @@
 // Comma-separated text, RFC 4180: fields with commas, quotes or line breaks are quoted, quotes inside are
-// doubled.
+// doubled. A field that a spreadsheet would take for a formula (it begins with = + - @, a tab or a carriage return, and is no
+// number) gets an apostrophe in front, which ParseCsv() takes away.
 #pragma once
 
 #include <cstdint>

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "output/console.h"
+#include "sim/formats/document/source.h"
 
 namespace stowplan::output {
 namespace {
@@ -93,7 +94,7 @@ Progress::~Progress() {
   if (done_ > 0) {
     Finish();
   } else if (terminal_ && !quiet_ && drawn_ != Clock::time_point{}) {
-    Tell("\r\x1b[K");
+    TellRaw("\r\x1b[K");
   }
 }
 
@@ -163,7 +164,7 @@ void Progress::Draw(bool last) {
     return;
   }
   // A full last column would make some terminals begin another line.
-  Tell("\r\x1b[K" + FitProgress(line, TerminalWidth() - 1) + (last ? "\n" : ""));
+  TellRaw("\r\x1b[K" + formats::Printable(FitProgress(line, TerminalWidth() - 1)) + (last ? "\n" : ""));
 }
 
 }  // namespace stowplan::output

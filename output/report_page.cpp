@@ -9,6 +9,7 @@
 
 #include "output/console.h"
 #include "output/html.h"
+#include "output/markup.h"
 
 namespace stowplan::output {
 namespace {
@@ -25,15 +26,6 @@ std::string SectionHtml(const ReportSection& section) {
   for (const std::string& sentence : section.sentences)
     text += fmt::format("<li>{}</li>\n", EscapeHtml(sentence));
   return text + "</ul>\n</section>\n";
-}
-
-std::string MarkdownRow(const std::vector<std::string>& cells) {
-  std::string line = "|";
-  for (std::string cell : cells) {
-    for (std::size_t at = 0; (at = cell.find('|', at)) != std::string::npos; at += 2) cell.insert(at, "\\");
-    line += " " + cell + " |";
-  }
-  return line + "\n";
 }
 
 constexpr std::size_t kNames = 22;  // columns that the name of a row may take
@@ -85,12 +77,13 @@ std::string PrintReportText(const ReportPage& page) {
 }
 
 std::string PrintReportMarkdown(const ReportPage& page) {
-  std::string text = "# " + page.title + "\n";
-  if (!page.lead.empty()) text += "\n" + page.lead + "\n";
+  std::string text = "# " + EscapeMarkdown(page.title) + "\n";
+  if (!page.lead.empty()) text += "\n" + EscapeMarkdown(page.lead) + "\n";
   if (!page.facts.empty()) text += "\n";
-  for (const auto& [what, value] : page.facts) text += fmt::format("- {}: {}\n", what, value);
+  for (const auto& [what, value] : page.facts)
+    text += fmt::format("- {}: {}\n", EscapeMarkdown(what), EscapeMarkdown(value));
   for (const ReportSection& section : page.sections) {
-    text += "\n## " + section.title + "\n";
+    text += "\n## " + EscapeMarkdown(section.title) + "\n";
     if (!section.rows.empty()) {
       text += "\n" + MarkdownRow(section.header);
       for (std::size_t c = 0; c < section.header.size(); ++c)
@@ -99,7 +92,7 @@ std::string PrintReportMarkdown(const ReportPage& page) {
       for (const auto& row : section.rows) text += MarkdownRow(row);
     }
     if (!section.sentences.empty()) text += "\n";
-    for (const std::string& sentence : section.sentences) text += "- " + sentence + "\n";
+    for (const std::string& sentence : section.sentences) text += "- " + EscapeMarkdown(sentence) + "\n";
   }
   return text;
 }

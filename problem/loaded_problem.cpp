@@ -13,6 +13,8 @@
 #include "cost_models/models/measured_elsewhere.h"
 #include "cost_models/parameters/parameters.h"
 #include "output/console.h"
+#include "problem/framework/framework.h"
+#include "problem/plausibility.h"
 #include "scenarios/scenarios.h"
 #include "sim/base/error.h"
 #include "sim/base/nearest_name.h"
@@ -153,7 +155,8 @@ std::vector<std::string> MiswrittenTypes(const sim::OpGraph& graph) {
 sim::OpGraph LoadGraph(const std::string& name_or_path) {
   std::vector<std::string> notes;
   sim::OpGraph graph = scenarios::LoadGraph(name_or_path, &cost_models::BuiltinCatalogue(), &notes);
-  for (std::string& note : MiswrittenTypes(graph)) notes.push_back(std::move(note));
+  for (auto* const look : {&MiswrittenTypes, &ImplausibleWork})
+    for (std::string& note : look(graph)) notes.push_back(std::move(note));
   for (const std::string& note : notes) output::TellSentence(fmt::format("{}: {}\n", name_or_path, note));
   return graph;
 }
@@ -205,6 +208,10 @@ void DeclareProblemOptions(CLI::App& app, ProblemSource& source) {
   app.add_option("--memory", source.memory,
                  "other memory for a device, kind or class: gpu=4GiB (may be repeated)")
       ->option_text("D=SIZE");
+  app.add_option(
+         "--reserve", source.reserve,
+         fmt::format("what a framework keeps of each GPU, where the cluster does not say; else {}", kReserve))
+      ->option_text("SIZE+P%");
 }
 
 LoadedProblem::LoadedProblem(const ProblemSource& source)
@@ -217,7 +224,7 @@ LoadedProblem::LoadedProblem(sim::OpGraph graph, const ProblemSource& source)
   cluster_ = LoadOverridden(source, *model_, *catalogue_);
   // What is wrong now lies in how the files fit together.
   formats::CheckedAt(formats::SourceOf(source.graph) + " on " + formats::SourceOf(source.cluster),
-                     [&] { Price(*cost_models::MovingMeasuredTimes(*model_, *catalogue_)); });
+                     [&] { Meet(*cost_models::MovingMeasuredTimes(*model_, *catalogue_), source.reserve); });
   for (const cost_models::MovedTimes& moved : cost_models::MovedTimesOf(graph_, cluster_, *catalogue_)) {
     output::TellSentence(fmt::format(
         "stowplan: {} op{} of {} measured on {}: on {} {} that time by the ratio of what the cost "
@@ -229,10 +236,17 @@ LoadedProblem::LoadedProblem(sim::OpGraph graph, const ProblemSource& source)
 
 LoadedProblem::LoadedProblem(sim::OpGraph graph, sim::Cluster cluster, const sim::CostModel& model)
     : graph_(std::move(graph)), cluster_(std::move(cluster)) {
-  Price(model);
+  Meet(model, "");
 }
 
-void LoadedProblem::Price(const sim::CostModel& model) {
+void LoadedProblem::TellImplausibleTimes() const {
+  for (const std::string& note :
+       ImplausibleTimes(*problem_, catalogue_ ? *catalogue_ : cost_models::BuiltinCatalogue()))
+    output::TellSentence(fmt::format("{}: {}\n", graph_.name, note));
+}
+
+void LoadedProblem::Meet(const sim::CostModel& model, const std::string& reserve) {
+  FillFromFramework(cluster_, graph_, reserve);
   problem_ = std::make_unique<sim::Problem>(graph_, cluster_, sim::PriceOps(graph_, cluster_, model));
 }
 

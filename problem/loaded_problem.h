@@ -23,6 +23,7 @@ struct ProblemSource {
   std::string rules;                // "native", "published"; empty = the cluster's
   std::string interconnect;         // empty = the cluster's
   std::vector<std::string> memory;  // "gpu=4GiB": by device, kind or class, later ones win
+  std::string reserve;              // of GPUs whose cluster gives none (framework.h); empty = the default
   std::vector<std::string> sheets;  // files with device kinds that the catalogue lacks
   // What a stowplan.cluster file holds; `cluster` is then only what messages call it. Empty = `cluster` is loaded.
   std::string cluster_text;
@@ -42,7 +43,7 @@ void RefuseSpecialFile(const std::string& name, const std::string& place);
 // The required options --graph and --cluster, which may be `here` (ResolveHere(), this_machine.h).
 void DeclareProblem(CLI::App& app, ProblemSource& source);
 
-// The options --cost-model, --sheet, --rules, --interconnect and --memory.
+// The options --cost-model, --sheet, --rules, --interconnect, --memory and --reserve.
 void DeclareProblemOptions(CLI::App& app, ProblemSource& source);
 
 // The option --sheet alone.
@@ -69,8 +70,11 @@ class LoadedProblem {
   const sim::Problem& problem() const { return *problem_; }
   const sim::CostModel& model() const { return *model_; }  // not where it was made by others
 
+  // To standard error, what ImplausibleTimes() finds (plausibility.h).
+  void TellImplausibleTimes() const;
+
  private:
-  void Price(const sim::CostModel& model);
+  void Meet(const sim::CostModel& model, const std::string& reserve);
 
   std::unique_ptr<const cost_models::Catalogue> catalogue_;  // of the problem's cluster file and --sheet
   sim::OpGraph graph_;

@@ -4,6 +4,7 @@
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "profiler/host_machine.h"
 #include "stowplan_revision.h"
@@ -43,6 +44,15 @@ std::vector<std::pair<std::string, std::string>> ProvenanceFacts() {
           {"revision", now.RevisionText()},
           {"machine", now.machine},
           {"date", now.date}};
+}
+
+void AddProvenance(nlohmann::ordered_json& json) {
+  const Provenance now = CurrentProvenance();
+  json["command"] = now.command;
+  json["revision"] = now.revision;
+  json["dirty"] = now.dirty;
+  json["machine"] = now.machine;
+  json["date"] = now.date;
 }
 
 }  // namespace stowplan::problem

@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include <nlohmann/json_fwd.hpp>
+
 namespace stowplan::problem {
 
 struct Provenance {
@@ -26,5 +28,8 @@ Provenance CurrentProvenance();
 
 // The same for a page or report: command, revision, machine, date.
 std::vector<std::pair<std::string, std::string>> ProvenanceFacts();
+
+// In its document: adds command, revision, dirty, machine and date.
+void AddProvenance(nlohmann::ordered_json& json);
 
 }  // namespace stowplan::problem

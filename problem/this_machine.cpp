@@ -242,12 +242,11 @@ class Writer {
     yaml += fmt::format("  - {{name: cpu0, kind: this-cpu, memory: {}MiB}}  # {}\n", Memory(),
                         IsMemoryLimited() ? "limit of the control group" : "/proc/meminfo: MemTotal");
     for (std::size_t g = 0; g < gpus_.size(); ++g) {
-      yaml += fmt::format(
-          "  - {{name: gpu{}, kind: {}, memory: {}MiB, reserve: 500MiB}}  # {}; reserve assumed\n", g,
-          gpus_[g].kind, gpus_[g].memory, gpus_[g].name);
+      yaml += fmt::format("  - {{name: gpu{}, kind: {}, memory: {}MiB, reserve: auto}}  # {}\n", g,
+                          gpus_[g].kind, gpus_[g].memory, gpus_[g].name);
     }
     if (!gpus_.empty()) WriteLinks();
-    yaml += "interconnect: fair\ndispatch: {per: device, order: ready, cost: auto}\n";
+    yaml += "interconnect: fair\ndispatch: {per: auto, order: program, cost: auto}\n";
     return std::move(machine_);
   }
 

@@ -1,8 +1,10 @@
 // stowplan._core: what the package stowplan/ wraps in NumPy (python/README.md). Arrays go in as buffers and come out as bytearrays,
 // so that the module belongs to no version of NumPy. Every long call releases the interpreter's lock.
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <future>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -16,6 +18,7 @@
 
 #include "agents/agent.h"
 #include "agents/plugin.h"
+#include "problem/plausibility.h"
 #include "python/episodes.h"
 #include "python/prepared.h"
 #include "scenarios/importers/aten.h"
@@ -66,14 +69,16 @@ Graph LoadGraph(const std::string& name_or_path) {
   Graph loaded;
   loaded.graph = std::make_shared<const sim::OpGraph>(
       scenarios::LoadGraph(name_or_path, &cost_models::BuiltinCatalogue(), &loaded.notes));
+  for (std::string& note : problem::ImplausibleWork(*loaded.graph)) loaded.notes.push_back(std::move(note));
   return loaded;
 }
 
 Graph ParseGraph(const std::string& json, const std::string& source) {
   const py::gil_scoped_release unlocked;
-  return {std::make_shared<const sim::OpGraph>(
-              formats::ParseGraph(json, source, &cost_models::BuiltinCatalogue())),
-          {}};
+  auto graph = std::make_shared<const sim::OpGraph>(
+      formats::ParseGraph(json, source, &cost_models::BuiltinCatalogue()));
+  std::vector<std::string> notes = problem::ImplausibleWork(*graph);
+  return {std::move(graph), std::move(notes)};
 }
 
 py::bytearray GraphEdges(const Graph& graph) {
@@ -148,42 +153,55 @@ py::dict Simulate(const Prepared& problem, const MakePlacement& placement) {
   return ToDict(problem, run);
 }
 
-// Runs work(stop) without the lock, where `stop` says whether a handler in Python has raised (Ctrl-C); its exception
-// stays set while the work ends, and is thrown then.
+// Runs work(stop) without the lock in a thread of its own, while this one lets handlers in Python run. Where one raises (Ctrl-C)
+// `stop` is set, and its exception thrown once the work has ended.
 template <typename Work>
 auto Interruptible(const Work& work) {
+  std::atomic<bool> stop{false};
   bool raised = false;
-  auto result = [&] {
-    const py::gil_scoped_release unlocked;
-    auto looked = std::chrono::steady_clock::now();
-    return work([&] {
-      const auto now = std::chrono::steady_clock::now();
-      if (now - looked < std::chrono::milliseconds(50)) return false;
-      looked = now;
-      const py::gil_scoped_acquire lock;
-      raised = PyErr_CheckSignals() != 0;
-      return raised;
-    });
-  }();
-  if (raised) throw py::error_already_set();
-  return result;
+  py::gil_scoped_release unlocked;
+  auto result = std::async(std::launch::async, [&] { return work(std::as_const(stop)); });
+  while (result.wait_for(std::chrono::milliseconds(50)) != std::future_status::ready) {
+    if (raised) continue;
+    const py::gil_scoped_acquire lock;
+    raised = PyErr_CheckSignals() != 0;
+    stop = raised;
+  }
+  if (raised) {
+    const py::gil_scoped_acquire lock;
+    throw py::error_already_set();
+  }
+  return result.get();
 }
 
 py::dict Search(const Prepared& problem, const SearchRequest& request) {
   const SearchResult found =
-      Interruptible([&](const std::function<bool()>& stop) { return problem.Search(request, stop); });
+      Interruptible([&](const std::atomic<bool>& stop) { return problem.Search(request, stop); });
   py::dict out;
   out["agent"] = found.agent;
-  if (found.best) {
-    out["placement"] = ToBytes(*found.best);
-    out["runtime_us"] = sim::ToMicros(found.best_runtime);
+  py::list rivals;
+  if (found.advice) {
+    out["placement"] = ToBytes(found.advice->chosen.placement);
+    out["runtime_us"] = sim::ToMicros(found.advice->chosen.runtime);
+    out["best_runtime_us"] = sim::ToMicros(found.best_runtime);
+    for (const problem::Rival& rival : found.advice->rivals) {
+      py::dict one;
+      one["name"] = rival.name;
+      one["placement"] = ToBytes(rival.placement);
+      one["runtime_us"] = sim::ToMicros(rival.runtime);
+      one["fits"] = rival.fits;
+      one["peak_bytes"] = Column<std::int64_t>(rival.peak, [](sim::Bytes bytes) { return bytes; });
+      rivals.append(one);
+    }
   }
+  out["rivals"] = rivals;
   out["samples"] = found.samples;
   out["distinct"] = found.distinct;
   out["proposals"] = found.proposals;
   out["screens"] = found.screens;
   out["wall_seconds"] = found.wall_seconds;
   out["simulator_seconds"] = found.simulator_seconds;
+  out["left_out"] = found.left_out;
   out["curve_sample"] = Column<std::int64_t>(found.curve, [](const auto& point) { return point.sample; });
   out["curve_runtime_us"] =
       Column<double>(found.curve, [](const auto& point) { return sim::ToMicros(point.best); });
@@ -195,7 +213,7 @@ py::dict Search(const Prepared& problem, const SearchRequest& request) {
 py::dict TrainOn(const std::string& agent, const std::vector<std::shared_ptr<Prepared>>& problems,
                  std::int64_t samples, std::int64_t seed, int threads, const std::string& init,
                  const std::string& path) {
-  const TrainingResult trained = Interruptible([&](const std::function<bool()>& stop) {
+  const TrainingResult trained = Interruptible([&](const std::atomic<bool>& stop) {
     return Train({agent, problems, samples, seed, threads, init, path}, stop);
   });
   const auto micros = [](const std::optional<sim::Picos>& time) {
@@ -304,7 +322,7 @@ std::shared_ptr<Prepared> MakePrepared(const Graph& graph, const std::string& gr
                                        const std::string& interconnect,
                                        const std::vector<std::string>& memory,
                                        const std::vector<std::string>& sheets, const std::string& grouper,
-                                       const std::string& devices) {
+                                       const std::string& devices, const std::string& reserve) {
   const py::gil_scoped_release unlocked;
   problem::ProblemSource source;
   source.graph = graph_name;
@@ -314,6 +332,7 @@ std::shared_ptr<Prepared> MakePrepared(const Graph& graph, const std::string& gr
   source.rules = rules;
   source.interconnect = interconnect;
   source.memory = memory;
+  source.reserve = reserve;
   source.sheets = sheets;
   return std::make_shared<Prepared>(*graph.graph, source, grouper, devices);
 }
@@ -423,8 +442,8 @@ void BindProblem(py::module_& module) {
            })
       .def("search",
            [](const Prepared& problem, const std::string& agent, std::int64_t samples, std::int64_t seed,
-              int threads, const std::string& init, bool learn) {
-             return Search(problem, {agent, samples, seed, threads, init, learn});
+              int threads, const std::string& init, bool learn, double within) {
+             return Search(problem, {agent, samples, seed, threads, init, learn, within});
            })
       .def("named_text",
            [](const Prepared& problem, const std::string& name) {

@@ -155,18 +155,20 @@ Run Prepared::Simulate(sim::Placement placement) const {
   return {std::move(placement), std::move(outcome)};
 }
 
-SearchResult Prepared::Search(const SearchRequest& request, const std::function<bool()>& stop) const {
+SearchResult Prepared::Search(const SearchRequest& request, const std::atomic<bool>& stop) const {
   if (request.samples < 1) throw InputError(fmt::format("samples: {}, wanted at least 1.", request.samples));
   if (request.seed < 0) throw InputError(fmt::format("seed: {}, wanted at least 0.", request.seed));
+  if (!(request.within >= 0 && request.within <= 100))
+    throw InputError(fmt::format("within: {}, wanted a percentage from 0 to 100.", request.within));
   const int threads = CheckedThreads(request.threads);
   const auto agent = agents::MakeAgent(request.agent);
-  std::atomic<bool> asked{false};
   agents::Evaluator::Options limits;
   limits.budget = request.samples;
   limits.threads = threads;
-  limits.stop = &asked;
+  limits.stop = &stop;
+  limits.within = request.within / 100;
   limits.on_sample = [&](const agents::Evaluator&) {
-    if (!asked && stop()) asked = true;
+    if (stop) throw RunError("the search was interrupted");
   };
   agents::Evaluator evaluator(task_, limits);
   agents::SearchOptions options;
@@ -178,7 +180,7 @@ SearchResult Prepared::Search(const SearchRequest& request, const std::function<
   SearchResult result;
   result.agent = agent->name();
   if (evaluator.has_best()) {
-    result.best = evaluator.best();
+    result.advice = problem::Advise(task_, evaluator, &asked);
     result.best_runtime = evaluator.best_runtime();
   }
   result.samples = evaluator.samples();
@@ -188,6 +190,8 @@ SearchResult Prepared::Search(const SearchRequest& request, const std::function<
   result.wall_seconds = evaluator.wall_seconds();
   result.simulator_seconds = evaluator.simulator_seconds();
   result.curve = evaluator.curve();
+  if (const auto* composed = dynamic_cast<const agents::Composed*>(agent.get()))
+    result.left_out = composed->LeftOut();
   return result;
 }
 
@@ -222,7 +226,7 @@ agents::Task Prepared::MakeTask(const problem::LoadedProblem& loaded) const {
   return agents::MakeTask(loaded.problem(), grouper_, problem::SelectDevices(loaded.cluster(), devices_));
 }
 
-TrainingResult Train(const TrainingRequest& request, const std::function<bool()>& stop) {
+TrainingResult Train(const TrainingRequest& request, const std::atomic<bool>& stop) {
   if (request.problems.empty()) throw InputError("problems: there is none, wanted at least one.");
   if (request.samples < static_cast<std::int64_t>(request.problems.size())) {
     throw InputError(fmt::format("samples: {}, wanted at least one for each of the {} problems.",
@@ -242,14 +246,10 @@ TrainingResult Train(const TrainingRequest& request, const std::function<bool()>
     agents::Task task = prepared->MakeTask(*loaded);
     set.Add(prepared->problem().graph().name, std::move(loaded), std::move(task));
   }
-  std::atomic<bool> asked{false};
   problem::TrainingSet::Limits limits;
   limits.samples = request.samples;
   limits.threads = threads;
-  limits.stop = &asked;
-  limits.on_sample = [&](std::int64_t) {
-    if (!asked && stop()) asked = true;
-  };
+  limits.stop = &stop;
   agents::SearchOptions options;
   options.seed = static_cast<std::uint64_t>(request.seed);
   options.threads = threads;

@@ -2,6 +2,7 @@
 // calls. No header of Python appears here; module.cpp binds it.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -14,6 +15,7 @@
 #include "agents/agent.h"
 #include "agents/bounds/bounds.h"
 #include "agents/task.h"
+#include "problem/advice/advice.h"
 #include "problem/loaded_problem.h"
 #include "sim/outcome.h"
 #include "sim/placement.h"
@@ -47,15 +49,18 @@ struct SearchRequest {
   int threads = 0;    // 0 = one per core
   std::string init;   // weights a learner starts from; empty = fresh
   bool learn = true;  // false: a learner changes no weight
+  double within =
+      100 * problem::kWithin;  // percent of the fastest within which the plainest placement is taken
 };
 
 struct SearchResult {
-  std::string agent;                          // canonical name
-  std::optional<agents::UnitPlacement> best;  // empty = nothing that fits was seen
-  sim::Picos best_runtime = 0;
+  std::string agent;                      // canonical name
+  std::optional<problem::Advice> advice;  // empty = nothing that fits was seen
+  sim::Picos best_runtime = 0;            // of the fastest sample
   std::int64_t samples = 0, distinct = 0, proposals = 0, screens = 0;
   double wall_seconds = 0, simulator_seconds = 0;
   std::vector<agents::CurvePoint> curve;
+  std::vector<std::string> left_out;  // whom a portfolio did without, and why
 };
 
 // Any thread may call; evaluations of one problem take turns. Bad input is an InputError with the sentence of the command line.
@@ -84,8 +89,8 @@ class Prepared {
 
   Run Simulate(sim::Placement placement) const;
 
-  // `stop` is asked after every sample or batch; true ends the search with what was found.
-  SearchResult Search(const SearchRequest& request, const std::function<bool()>& stop) const;
+  // Once `stop` is set it ends by an exception with the next sample, or with what was found where the agent sees it first.
+  SearchResult Search(const SearchRequest& request, const std::atomic<bool>& stop) const;
 
   agents::LowerBound Bounds() const;
 
@@ -131,7 +136,7 @@ struct TrainingResult {
   std::vector<OfProblem> problems;
 };
 
-// `stop` as of Prepared::Search; the policy so far is written all the same.
-TrainingResult Train(const TrainingRequest& request, const std::function<bool()>& stop);
+// Once `stop` is set it ends with the next step of learning; the policy so far is written all the same.
+TrainingResult Train(const TrainingRequest& request, const std::atomic<bool>& stop);
 
 }  // namespace stowplan::python

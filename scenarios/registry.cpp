@@ -1,12 +1,17 @@
 // The tables of workloads, clusters and importers, and looking things up in them.
+#include <algorithm>
 #include <filesystem>
+#include <string_view>
 #include <utility>
+
+#include <fmt/format.h>
 
 #include "scenarios/clusters/clusters.h"
 #include "scenarios/importers/device_map.h"
 #include "scenarios/importers/doppler.h"
 #include "scenarios/importers/msr.h"
 #include "scenarios/importers/onnx.h"
+#include "scenarios/importers/saved.h"
 #include "scenarios/importers/trace.h"
 #include "scenarios/scenarios.h"
 #include "scenarios/settings.h"
@@ -39,7 +44,7 @@ SettingTable NmtFamily() {
 }
 
 constexpr const char* kTree = "gpus=2,interconnect=fair,host=device,order=program,copies=overlap";
-constexpr const char* kHost = "gpus=8,interconnect=fair,host=device,order=ready";
+constexpr const char* kHost = "gpus=8,interconnect=fair,host=auto,order=program";
 
 // "-" is standard input.
 bool IsFile(const std::string& name) {
@@ -67,9 +72,43 @@ void RefuseOptions(const std::string& source, const ImportOptions& options) {
                    "a profiled graph is taken as it is");
 }
 
+struct Foreign {
+  std::size_t at;  // where its mark stands
+  std::string_view mark;
+  const char* what;
+};
+
+constexpr Foreign kForeign[] = {
+    {0, "GGUF", "a GGUF file, which holds the weights of a model for llama.cpp and no graph of its ops"},
+    {8, "{\"", "a safetensors file, which holds the weights of a model and no graph of its ops"},
+    {0, "PK\x03\x04", "a zip archive, as torch.save and numpy.savez write them"},
+    {0, "\x80\x02", "a pickle of Python, as older versions of torch.save wrote them"},
+    {0, "\x89HDF", "an HDF5 file, as Keras writes weights"},
+    {4, "TFL3", "a TensorFlow Lite model"},
+};
+
+}  // namespace
+
+void RefuseForeign(const std::string& content, const std::string& source) {
+  for (const Foreign& row : kForeign) {
+    // A header of safetensors begins with its length in 8 bytes, which text is not: the last ones are zeros.
+    if (std::string_view(content).substr(std::min(row.at, content.size())).starts_with(row.mark) &&
+        (row.at != 8 || content[7] == '\0')) {
+      throw InputError(
+          fmt::format("{}: is {}; give the model as ops: captured (python -m stowplan.capture), as ONNX, or "
+                      "one of `stowplan list "
+                      "workloads` with its sizes.",
+                      source, row.what));
+    }
+  }
+}
+
+namespace {
+
 sim::OpGraph ReadAnyGraph(const std::string& path, const sim::HardwareCatalogue* catalogue,
                           std::vector<std::string>* notes) {
   const std::string content = formats::ReadFile(path);
+  RefuseForeign(content, formats::SourceOf(path));
   if (content.find("\"stowplan.graph\"") == std::string::npos) {
     for (const ImporterRow& importer : Importers()) {
       if (!importer.recognises(content)) continue;
@@ -173,18 +212,18 @@ const std::vector<ClusterRow>& Clusters() {
        P100Cluster},
       {"v100", "DGX-1 with V100 in a cube mesh of NVLinks", TableOf(kHost), V100Cluster},
       {"dgx2", "DGX-2: 16 V100 on NVSwitch",
-       TableOf("gpus=16,interconnect=fair,host=device,order=ready",
+       TableOf("gpus=16,interconnect=fair,host=auto,order=program",
                {Sized("gpus", "devices beside the CPUs", 1, 16)}),
        Dgx2Cluster},
       {"a100", "DGX A100 on NVSwitch", TableOf(kHost), A100Cluster},
       {"h100", "DGX H100 on NVSwitch", TableOf(kHost), H100Cluster},
       {"h200", "DGX H200 on NVSwitch", TableOf(kHost), H200Cluster},
       {"workstation", "unequal GPUs: an RTX 4090, all others T4, on PCI Express",
-       TableOf("gpus=2,interconnect=fair,host=device,order=ready"), WorkstationCluster},
+       TableOf("gpus=2,interconnect=fair,host=auto,order=program"), WorkstationCluster},
       {"pcie_tree", "two sockets with a PCI Express switch of P100 below each", TableOf(kHost),
        PcieTreeCluster},
       {"h100_hosts", "DGX H100s on InfiniBand",
-       TableOf("gpus=8,interconnect=fair,host=device,order=ready,hosts=2,nics=gpu"), H100HostsCluster},
+       TableOf("gpus=8,interconnect=fair,host=auto,order=program,hosts=2,nics=gpu"), H100HostsCluster},
       {"baechi", "cards of 8 GB as in the log of BaechiPyTorch, P100 in place of them", TableOf(kTree),
        BaechiCluster},
       {"doppler", "equal devices and copies that share nothing, as in the published simulator of DOPPLER",
@@ -241,7 +280,10 @@ sim::OpGraph LoadGraph(const std::string& name_or_path, const sim::HardwareCatal
   if (const WorkloadRow* row = FindRow(Workloads(), NameOf(name_or_path)))
     return row->build(WorkloadSettings(name_or_path));
   if (!IsFile(name_or_path)) FailUnknown(name_or_path, "workload", NamesOf(Workloads()));
-  return ReadAnyGraph(name_or_path, catalogue, notes);
+  sim::OpGraph graph = ReadAnyGraph(name_or_path, catalogue, notes);
+  std::vector<std::string> counted = CountAnew(graph);
+  if (notes != nullptr) notes->insert(notes->end(), counted.begin(), counted.end());
+  return graph;
 }
 
 sim::Cluster LoadCluster(const std::string& name_or_path, const sim::HardwareCatalogue& catalogue) {

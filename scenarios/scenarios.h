@@ -62,6 +62,8 @@ struct ImporterRow {
                           const ImportOptions& options);
 };
 const std::vector<ImporterRow>& Importers();
+// Throws InputError for a known format of weights that has no graph of ops: with what it is, and what would do in its place.
+void RefuseForeign(const std::string& content, const std::string& source);
 
 // What an exporter is given: all of it outlives the call.
 struct ExportInput {

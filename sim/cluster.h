@@ -29,7 +29,8 @@ struct Device {
   DeviceClass device_class = DeviceClass::kGpu;
   Bytes memory = 0;
   Bytes reserve = 0;
-  Bytes granularity = 256;  // every allocation is rounded up to a multiple
+  bool automatic_reserve = false;  // `reserve: auto`, or nothing: a framework's, which `reserve` is not yet
+  Bytes granularity = 256;         // every allocation is rounded up to a multiple
   int streams = 1;
   int copy_engines = 2;  // accelerators only; 1 = shared by both directions
   // concurrency_ppm[k-1]: the rate of each op while k run, in ppm; empty or short = 1/k beyond it.
@@ -61,6 +62,10 @@ struct Dispatch {
   enum class Order : std::uint8_t { kReady, kProgram };
   Per per = Per::kDevice;
   Order order = Order::kReady;
+  // `per: auto`, or nothing; no `order`: as a framework would run a graph that is not known yet. The engine takes what
+  // stands above.
+  bool automatic_per = false;
+  bool automatic_order = false;
   bool automatic = false;  // cost: auto = each device's launch_cost
   Picos cost = 0;
 };

@@ -33,7 +33,13 @@ Price PriceOp(const OpGraph& graph, OpIndex index, const Device& device, const C
                      std::to_string(price->us) + " us on '" + device.kind +
                      "', which is not between 0 and 1e12");
   }
-  return *price;
+  // An expert that no token goes to does not run: the mean over steps.
+  const double reached = FindNumber(op.attributes, "reached").value_or(1);
+  if (!(reached >= 0 && reached <= 1)) {
+    throw InputError("op '" + op.name + "': the attribute reached is " + std::to_string(reached) +
+                     "; it is the share of steps in which the op runs, from 0 to 1");
+  }
+  return {price->us * reached, price->tier, price->low_us * reached, price->high_us * reached};
 }
 
 }  // namespace

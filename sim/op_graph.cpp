@@ -133,6 +133,12 @@ std::optional<double> FindNumber(const Attributes& attributes, const std::string
   return std::nullopt;
 }
 
+std::optional<bool> FindBool(const Attributes& attributes, const std::string& key) {
+  const Attribute* found = FindAttribute(attributes, key);
+  const bool* value = found != nullptr ? std::get_if<bool>(&found->value) : nullptr;
+  return value != nullptr ? std::optional(*value) : std::nullopt;
+}
+
 std::optional<std::string> FindString(const Attributes& attributes, const std::string& key) {
   const Attribute* found = FindAttribute(attributes, key);
   const auto* text = found != nullptr ? std::get_if<std::string>(&found->value) : nullptr;

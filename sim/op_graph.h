@@ -38,6 +38,7 @@ using Attributes = Attribute::Object;
 // Null if absent. Numbers: FindNumber takes integers and reals.
 const Attribute* FindAttribute(const Attributes& attributes, const std::string& key);
 std::optional<double> FindNumber(const Attributes& attributes, const std::string& key);
+std::optional<bool> FindBool(const Attributes& attributes, const std::string& key);
 std::optional<std::string> FindString(const Attributes& attributes, const std::string& key);
 
 // "conv0:1": a text that reads as an output, so no name of an op.

@@ -14,6 +14,7 @@
 #include "agents/agents.h"
 #include "agents/classical/earliest_first.h"
 #include "agents/classical/favourite_children.h"
+#include "agents/classical/linear_program.h"
 
 namespace stowplan::agents {
 namespace {
@@ -77,8 +78,13 @@ class EarliestFirstAgent final : public Agent {
     }
   }
 
+  void Require(const Task& /*task*/) override {
+    if (with_favourites_) RequireSolver();
+  }
+
   void Search(const Task& task, Evaluator& evaluator, const SearchOptions& /*options*/) override {
     if (evaluator.remaining() == 0 || evaluator.stop_requested()) return;
+    Require(task);
     constexpr double kLargestReserve = 0.5;
     ListSchedule list(task, Accelerators(task));
     std::vector<sim::OpIndex> favourite;

@@ -192,7 +192,9 @@ std::string AutoRule(const Task& task) {
   return attribute == "branch" ? "branches" : "layers";
 }
 
-UnitPlacement ByRule(const Task& task, const std::string& rule) {
+}  // namespace
+
+UnitPlacement PlaceByRule(const Task& task, const std::string& rule) {
   const std::vector<sim::DeviceIndex> devices = Accelerators(task);
   const auto gpus = static_cast<std::int32_t>(devices.size());
   const std::int32_t stages =
@@ -218,6 +220,8 @@ UnitPlacement ByRule(const Task& task, const std::string& rule) {
   return placement;
 }
 
+namespace {
+
 class Expert final : public Agent {
  public:
   explicit Expert(const Settings& read) : Agent(read.Canonical()), rule_(read.Text("rule")) {}
@@ -226,7 +230,7 @@ class Expert final : public Agent {
     if (evaluator.remaining() == 0 || evaluator.stop_requested()) return;
     evaluator.CountProposal();
     const std::string rule = rule_ == "auto" ? AutoRule(task) : rule_;
-    evaluator.Evaluate(task.expert.empty() ? ByRule(task, rule) : GivenPlacement(task));
+    evaluator.Evaluate(task.expert.empty() ? PlaceByRule(task, rule) : GivenPlacement(task));
   }
 
  private:
@@ -236,7 +240,7 @@ class Expert final : public Agent {
 }  // namespace
 
 UnitPlacement ExpertByRule(const Task& task) {
-  return ByRule(task, AutoRule(task));
+  return PlaceByRule(task, AutoRule(task));
 }
 
 std::unique_ptr<Agent> MakeExpert(const Settings& read) {

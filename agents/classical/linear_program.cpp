@@ -1,13 +1,17 @@
 #include "agents/classical/linear_program.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <memory>
 #include <string>
 
 #include <coin/Clp_C_Interface.h>
 #include <dlfcn.h>
+#include <fmt/format.h>
+#include <sys/mman.h>
 
 #include "sim/base/error.h"
+#include "sim/base/parallel.h"
 
 namespace stowplan::agents {
 
@@ -27,7 +31,26 @@ namespace {
 
 constexpr char kLibrary[] = "libClp.so.1";
 
+// Clp brings LAPACK, mostly OpenBLAS, which asks for 128 MiB a core while it is opened, twice at least. Where it gets none it asks
+// for ever, and hears no signal.
+void CheckRoom() {
+  constexpr std::size_t kOfCore = std::size_t{128} << 20;
+  constexpr std::size_t kLibraries = std::size_t{64} << 20;
+  const std::size_t room = kOfCore * static_cast<std::size_t>(std::max(2, ResolveThreads(0))) + kLibraries;
+  void* const there =
+      mmap(nullptr, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (there == MAP_FAILED) {
+    throw RunError(
+        fmt::format("a linear program needs {} MiB of address space to start COIN-OR's Clp, and this process "
+                    "may not have "
+                    "them (`ulimit -v` shows its limit)",
+                    room >> 20));
+  }
+  munmap(there, room);
+}
+
 void* OpenClp() {
+  CheckRoom();
   void* const library = dlopen(kLibrary, RTLD_NOW | RTLD_LOCAL);
   if (library != nullptr) return library;
   throw RunError(
@@ -42,7 +65,7 @@ Function* Find(void* library, const char* name) {
   return reinterpret_cast<Function*>(symbol);
 }
 
-// What is used of Clp. Opened at the first program and never closed: it brings LAPACK, which would cost every
+// What is used of Clp. Opened when it is first needed and never closed: it brings LAPACK, which would cost every
 // command 20 ms at its start.
 struct Clp {
   void* library = OpenClp();
@@ -76,10 +99,19 @@ struct Columns {
   std::vector<double> value;
 };
 
+const Clp& TheClp() {
+  static const Clp clp;
+  return clp;
+}
+
 }  // namespace
 
+void RequireSolver() {
+  TheClp();
+}
+
 std::vector<double> Minimise(const LinearProgram& program) {
-  static const Clp clp;
+  const Clp& clp = TheClp();
   const Columns columns(program);
   const std::vector<double> no_limit(program.at_least.size(), LinearProgram::kInfinity);
   const std::unique_ptr<Clp_Simplex, decltype(clp.delete_model)> model(clp.new_model(), clp.delete_model);

@@ -32,4 +32,7 @@ struct LinearProgram {
 // which LAPACK computes alike. Throws RunError where there is none, or where the solver is missing or gives up.
 std::vector<double> Minimise(const LinearProgram& program);
 
+// Opens the solver. Throws RunError where it is missing, or where this process may not have the memory that it starts with.
+void RequireSolver();
+
 }  // namespace stowplan::agents

@@ -22,11 +22,15 @@
 #include <span>
 #include <unordered_set>
 
+#include <fmt/format.h>
+
 #include "agents/agents.h"
 #include "agents/placements.h"
 #include "agents/search/moves.h"
 #include "agents/search/objective.h"
 #include "agents/search/screening.h"
+#include "sim/base/error.h"
+#include "sim/screen/screen.h"
 
 namespace stowplan::agents {
 namespace {
@@ -277,8 +281,16 @@ class Pilot final : public Agent {
     settings_.levels = read.Bool("levels");
   }
 
+  void Require(const Task& task) override {
+    if (task.devices.size() <= sim::Screen::kMostDevices) return;
+    throw InputError(fmt::format(
+        "pilot screens placements, which takes at most {} devices, and here are {}; --devices chooses some",
+        sim::Screen::kMostDevices, task.devices.size()));
+  }
+
   void Search(const Task& task, Evaluator& evaluator, const SearchOptions& options) override {
     if (evaluator.remaining() == 0 || evaluator.stop_requested()) return;
+    Require(task);
     Flight(settings_, task, evaluator, options).Search();
   }
 

@@ -3,12 +3,19 @@
 // decides first: a placement that fits is before all that do not.
 //
 // Rules, list schedulers and partitioners are the registry's, in its order, but for `random` and what this task's devices
-// exclude (single_gpu without a GPU). Spends the whole budget.
+// exclude (single_gpu without a GPU). Spends the whole budget. Where pilot cannot be asked, local_search has its place. Who
+// cannot be asked here is left out, whatever the reason. Only where nobody can is that an error.
+#include "agents/search/portfolio.h"
+
 #include <algorithm>
+#include <exception>
+#include <mutex>
+#include <new>
 #include <utility>
 #include <vector>
 
 #include "agents/agents.h"
+#include "sim/base/error.h"
 
 namespace stowplan::agents {
 namespace {
@@ -20,37 +27,139 @@ bool Suits(const AgentRow& row, const Task& task) {
   return name != "random" && (row.kind == AgentKind::kBaseline || row.kind == AgentKind::kConstructive);
 }
 
+std::string ReasonOf(const std::exception_ptr& failure) {
+  try {
+    std::rethrow_exception(failure);
+  } catch (const std::bad_alloc&) {
+    return "this machine has not enough memory for it";
+  } catch (const std::exception& error) {
+    return error.what();
+  } catch (...) {
+    return "it failed";
+  }
+}
+
+bool IsInputError(const std::exception_ptr& failure) {
+  try {
+    std::rethrow_exception(failure);
+  } catch (const InputError&) {
+    return true;
+  } catch (...) {
+    return false;
+  }
+}
+
 class Portfolio final : public Agent, public Composed {
  public:
-  explicit Portfolio(const Settings& read) : Agent(read.Canonical()), plan_(read.Int("plan")) {}
+  Portfolio(const Settings& read, AgentMaker make)
+      : Agent(read.Canonical()), plan_(read.Int("plan")), make_(std::move(make)) {}
 
   void Search(const Task& task, Evaluator& evaluator, const SearchOptions& options) override {
-    const auto ask = [&](const std::string& member) {
-      MakeAgent(member)->Search(task, evaluator, options);
-      last_.emplace_back(evaluator.samples(), member);
-    };
+    const auto done = [&] { return evaluator.remaining() == 0 || evaluator.stop_requested(); };
+    if (done()) return;
+    std::vector<std::string> first;
     for (const AgentRow& row : Agents()) {
-      if (evaluator.remaining() == 0 || evaluator.stop_requested()) return;
-      if (Suits(row, task)) ask(row.name);
+      if (Suits(row, task)) first.emplace_back(row.name);
     }
-    ask("pilot(plan=" + std::to_string(plan_) + ")");
+    // What anybody lacks is known before the first of them is asked.
+    std::vector<Member> members = Ready(first, task, options);
+    std::vector<Member> pilot = Ready({"pilot(plan=" + std::to_string(plan_) + ")"}, task, options);
+    for (Member& member : members) {
+      if (done()) return;
+      Ask(member, task, evaluator, options);
+    }
+    if (done()) return;
+    if (pilot.empty() || !Ask(pilot.front(), task, evaluator, options)) {
+      for (Member& other : Ready({"local_search(start=trivial)"}, task, options)) {
+        if (!done()) Ask(other, task, evaluator, options);
+      }
+    }
+    if (last_.empty() && failure_) std::rethrow_exception(failure_);
   }
 
   std::string AuthorOf(std::int64_t sample) const override {
+    const std::lock_guard lock(telling_);
     const auto author =
         std::ranges::lower_bound(last_, sample, {}, [](const auto& one) { return one.first; });
     return author == last_.end() ? "" : author->second;
   }
+  std::vector<std::string> LeftOut() const override {
+    const std::lock_guard lock(telling_);
+    return left_out_;
+  }
 
  private:
+  struct Member {
+    std::string spec;
+    std::unique_ptr<Agent> agent;
+  };
+
+  // Those that can be asked, on all ranks the same.
+  std::vector<Member> Ready(const std::vector<std::string>& specs, const Task& task,
+                            const SearchOptions& options) {
+    std::vector<Member> ready;
+    for (const std::string& spec : specs) {
+      std::unique_ptr<Agent> agent;
+      std::exception_ptr failure;
+      try {
+        agent = make_(spec);
+        agent->Require(task);
+      } catch (...) {
+        failure = std::current_exception();
+      }
+      const std::vector<std::string> reasons = options.ranks->Exchange(failure ? ReasonOf(failure) : "");
+      const auto reason = std::ranges::find_if(reasons, [](const std::string& one) { return !one.empty(); });
+      if (reason == reasons.end()) {
+        ready.push_back({spec, std::move(agent)});
+      } else {
+        LeaveOut(spec, *reason, failure ? failure : std::make_exception_ptr(RunError(*reason)));
+      }
+    }
+    return ready;
+  }
+
+  // Whether it came to its end.
+  bool Ask(Member& member, const Task& task, Evaluator& evaluator, const SearchOptions& options) {
+    const std::int64_t before = evaluator.samples();
+    std::exception_ptr failure;
+    try {
+      member.agent->Search(task, evaluator, options);
+    } catch (...) {
+      failure = std::current_exception();
+      // A sample that failed is nobody's fault here. What another rank does not share would leave that one waiting.
+      if (evaluator.failed() || !(options.ranks->alone() || IsInputError(failure))) throw;
+    }
+    member.agent.reset();
+    if (!failure || evaluator.samples() > before) {
+      const std::lock_guard lock(telling_);
+      last_.emplace_back(evaluator.samples(), member.spec);
+    }
+    if (failure) LeaveOut(member.spec, ReasonOf(failure), failure);
+    return !failure;
+  }
+
+  void LeaveOut(const std::string& spec, const std::string& reason, const std::exception_ptr& failure) {
+    const std::lock_guard lock(telling_);
+    left_out_.push_back(spec.substr(0, spec.find('(')) + ": " + reason);
+    if (!failure_) failure_ = failure;
+  }
+
   std::int64_t plan_ = 0;
+  AgentMaker make_;
+  mutable std::mutex telling_;                              // of what follows
   std::vector<std::pair<std::int64_t, std::string>> last_;  // sample of each member
+  std::vector<std::string> left_out_;
+  std::exception_ptr failure_;  // of the first of them
 };
 
 }  // namespace
 
+std::unique_ptr<Agent> MakePortfolioOf(const Settings& read, AgentMaker make) {
+  return std::make_unique<Portfolio>(read, std::move(make));
+}
+
 std::unique_ptr<Agent> MakePortfolio(const Settings& read) {
-  return std::make_unique<Portfolio>(read);
+  return MakePortfolioOf(read, MakeAgent);
 }
 
 }  // namespace stowplan::agents

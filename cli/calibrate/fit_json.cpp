@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "problem/provenance_json.h"
+#include "problem/provenance.h"
 
 namespace stowplan::cli {
 namespace {

@@ -17,7 +17,6 @@
 #include "output/interrupt.h"
 #include "problem/options.h"
 #include "problem/provenance.h"
-#include "problem/provenance_json.h"
 #include "problem/search_source.h"
 #include "profiler/host_machine.h"
 #include "sim/base/error.h"
@@ -161,8 +160,8 @@ class CompareCommand : public Command {
     const output::ReportPage page = MakeComparison(results, Facts());
     if (!out_.empty()) Save(results, page);
     if (!json_.empty()) return formats::WriteFile(json_, ToJson(results, search_).dump(1) + "\n");
-    fmt::print("{}", output::PrintReportText(page));
-    if (!out_.empty()) fmt::print("\n{}: comparison.html, report.txt, rows.csv\n", out_);
+    output::Print("{}", output::PrintReportText(page));
+    if (!out_.empty()) output::Print("\n{}: comparison.html, report.txt, rows.csv\n", out_);
   }
 
  private:
@@ -245,6 +244,12 @@ class CompareCommand : public Command {
     options.on_samples = [&](const tables::CellPlan& plan, std::int64_t samples) {
       progress.Samples(plan, samples);
     };
+    const output::EndsInTime in_time([&] {
+      return out_.empty()
+                 ? "stopped; with --out DIR finished searches would be kept, and --resume would go on."
+                 : "stopped; finished searches are kept, the same call with --resume goes on with the "
+                   "others.";
+    });
     return tables::RunCells(ScenarioCells(search_), plans, options);
   }
 

@@ -7,6 +7,7 @@
 
 #include "cli/commands/commands.h"
 #include "cli/reference.h"
+#include "output/console.h"
 #include "problem/explain/placement_page.h"
 #include "problem/loaded_problem.h"
 #include "problem/options.h"
@@ -64,7 +65,7 @@ class ExplainCommand : public Command {
     if (!html_.empty())
       formats::WriteFile(html_, problem::PlacementPage(study, {}, problem::ProvenanceFacts()));
     if (!json_.empty()) formats::WriteFile(json_, problem::StudyJson(study));
-    if (json_.empty() && html_ != "-") fmt::print("{}", problem::PrintStudy(study));
+    if (json_.empty() && html_ != "-") output::Print("{}", problem::PrintStudy(study));
   }
 
  private:

@@ -18,6 +18,7 @@
 #include "sim/base/nearest_name.h"
 #include "sim/base/rows.h"
 #include "sim/base/spec.h"
+#include "sim/formats/document/source.h"
 #include "sim/formats/formats.h"
 
 namespace stowplan::cli {
@@ -111,19 +112,19 @@ class InfoCommand : public Command {
 
   static void Print(const sim::OpGraph& graph, const std::vector<problem::TierShare>& shares) {
     const auto totals = graph.totals();
-    fmt::print("{}: {} ops, {} edges, {} colocation sets\n", graph.name, output::CountText(graph.size()),
-               output::CountText(graph.edges()), output::CountText(graph.colocation_sets()));
-    fmt::print("parameters {}, {:.4g} GFLOP, outputs {}, persistent {}\n\n",
-               output::CountText(totals.parameters), totals.flops / 1e9,
-               output::BytesText(static_cast<double>(totals.output_bytes)),
-               output::BytesText(static_cast<double>(totals.persistent_bytes)));
+    output::Print("{}: {} ops, {} edges, {} colocation sets\n", graph.name, output::CountText(graph.size()),
+                  output::CountText(graph.edges()), output::CountText(graph.colocation_sets()));
+    output::Print("parameters {}, {:.4g} GFLOP, outputs {}, persistent {}\n\n",
+                  output::CountText(totals.parameters), totals.flops / 1e9,
+                  output::BytesText(static_cast<double>(totals.output_bytes)),
+                  output::BytesText(static_cast<double>(totals.persistent_bytes)));
     output::TextTable types("lrrr", {"type", "ops", "GFLOP", "outputs"});
     for (const auto& [type, use] : UseByType(graph)) {
       types.AddRow({output::Shortened(type), output::CountText(use.ops),
                     fmt::format("{:.4g}", use.flops / 1e9),
                     output::BytesText(static_cast<double>(use.output_bytes))});
     }
-    fmt::print("{}", types.ToString());
+    output::Print("{}", types.ToString());
     if (shares.empty()) return;
     output::TextTable tiers("lrrrr",
                             {"all ops on", "time alone", "A measured", "B interpolated", "C structural"});
@@ -133,7 +134,7 @@ class InfoCommand : public Command {
         cells.push_back(fmt::format("{:.1f} %", share.total_us > 0 ? 100 * us / share.total_us : 0));
       tiers.AddRow(std::move(cells));
     }
-    fmt::print("\n{}", tiers.ToString());
+    output::Print("\n{}", tiers.ToString());
   }
 
   problem::ProblemSource source_;
@@ -184,6 +185,7 @@ class ImportCommand : public Command {
     if (!options_.gpu.empty()) CheckGpu();
     for (const std::string& dim : dims_) options_.dims.push_back(ReadDim(dim));
     const std::string content = formats::ReadFile(file_);
+    scenarios::RefuseForeign(content, formats::SourceOf(file_));
     for (const scenarios::ImporterRow& row : scenarios::Importers()) {
       if (from_.empty() ? row.recognises(content) : from_ == row.name) {
         const scenarios::ImportedGraph imported = row.import(content, file_, options_);
@@ -193,10 +195,10 @@ class ImportCommand : public Command {
                               {{"file", file_}, {"format", row.name}, {"notes", imported.notes}});
         }
         // Beside a graph on standard output there is room on standard error alone.
-        std::FILE* const report = out_ == "-" ? stderr : stdout;
-        fmt::print(report, "{}: {} ops from {} ({})\n", out_, output::CountText(imported.graph.size()), file_,
-                   row.name);
-        for (const std::string& note : imported.notes) fmt::print(report, "  {}\n", note);
+        std::string report = fmt::format("{}: {} ops from {} ({})\n", out_,
+                                         output::CountText(imported.graph.size()), file_, row.name);
+        for (const std::string& note : imported.notes) report += fmt::format("  {}\n", note);
+        out_ == "-" ? output::Tell(report) : output::PrintText(report);
         return;
       }
     }
@@ -256,7 +258,7 @@ class ConvertCommand : public Command {
     const sim::OpGraph graph = problem::LoadGraph(graph_);
     formats::WriteGraph(out_, graph);
     if (!json_.empty()) return WriteSummary(json_, out_, graph, nlohmann::ordered_json::object());
-    if (out_ != "-") fmt::print("{}: {} ops\n", out_, output::CountText(graph.size()));
+    if (out_ != "-") output::Print("{}: {} ops\n", out_, output::CountText(graph.size()));
   }
 
  private:

@@ -23,13 +23,13 @@
 #include "output/csv.h"
 #include "output/interrupt.h"
 #include "output/progress.h"
+#include "problem/advice/advice.h"
 #include "problem/explain/placement_page.h"
 #include "problem/fingerprint.h"
 #include "problem/loaded_problem.h"
 #include "problem/options.h"
 #include "problem/problem_json.h"
 #include "problem/provenance.h"
-#include "problem/provenance_json.h"
 #include "problem/search_source.h"
 #include "sim/base/error.h"
 #include "sim/base/spec.h"
@@ -44,13 +44,17 @@ struct Found {
   const agents::Evaluator& evaluator;
   std::string agent;
   std::string author;  // of those that the agent asked; empty = it asked none, or found nothing
+  std::vector<std::string> left_out;  // of those that it would have asked: "m_sct: why"
   const Leanest& leanest;
   bool is_portfolio;
   bool brief;  // nothing can fit, so the budget was not spent
   agents::LowerBound bound;
   double wall_seconds = 0;
   int ranks = 1;
+  std::optional<problem::Advice> advice;  // where something was found
 
+  // Whether the answer is the search's best.
+  bool took_fastest() const { return advice && advice->chosen.placement == evaluator.best(); }
   bool interrupted() const { return evaluator.stop_requested() && evaluator.remaining() > 0; }
 };
 
@@ -72,7 +76,19 @@ nlohmann::ordered_json Identity(const problem::SearchSource& search, std::int64_
           {"source", problem::ProblemJson(search.problem())}};
 }
 
-nlohmann::ordered_json Summary(const problem::SearchSource& search, std::int64_t seed, const Found& found) {
+nlohmann::ordered_json RivalJson(const problem::Rival& rival, const agents::Task& task) {
+  nlohmann::ordered_json json = {{"name", rival.name},
+                                 {"runtime_us", sim::ToMicros(rival.runtime)},
+                                 {"fits", rival.fits},
+                                 {"devices", rival.plainness.devices},
+                                 {"peak_bytes", nlohmann::ordered_json::object()}};
+  for (std::size_t d = 0; d < rival.peak.size(); ++d)
+    json["peak_bytes"][task.problem->cluster().devices[d].name] = rival.peak[d];
+  return json;
+}
+
+nlohmann::ordered_json Summary(const problem::SearchSource& search, std::int64_t seed, double within,
+                               const Found& found) {
   const agents::Evaluator& evaluator = found.evaluator;
   const bool feasible = evaluator.has_best();
   nlohmann::ordered_json json = Identity(search, seed, found.task, found.agent);
@@ -99,7 +115,18 @@ nlohmann::ordered_json Summary(const problem::SearchSource& search, std::int64_t
     json["samples_to_1pct"] = evaluator.samples_to_within(0.01);
     json["best_runtime_us"] = sim::ToMicros(evaluator.best_runtime());
     if (!found.author.empty()) json["found_by"] = found.author;
+    // The placement that is given, which may be plainer than the fastest.
+    json["runtime_us"] = sim::ToMicros(found.advice->chosen.runtime);
+    json["within_percent"] = within;
+    json["rivals"] = nlohmann::ordered_json::array();
+    for (const problem::Rival& rival : found.advice->rivals)
+      json["rivals"].push_back(RivalJson(rival, found.task));
   }
+  json["reserve_bytes"] = nlohmann::ordered_json::object();
+  for (const sim::Device& device : found.task.problem->cluster().devices) {
+    if (device.reserve > 0) json["reserve_bytes"][device.name] = device.reserve;
+  }
+  if (!found.left_out.empty()) json["left_out"] = found.left_out;
   return json;
 }
 
@@ -123,6 +150,12 @@ class PlaceCommand : public Command {
         problem::Whole(app.add_option("--seed", seed_, "of the agent; else the scenario's first, else 1"), 0,
                        problem::kMaxSeed)
             ->option_text("K");
+    problem::Real(app.add_option("--within", within_,
+                                 "of placements that take P % longer than the fastest at most the plainest: "
+                                 "fewest devices, then least sent, then least full"),
+                  0, 100)
+        ->capture_default_str()
+        ->option_text("P");
     app.add_option("--init", options_.init, "weights a learner starts from")->option_text("CKPT");
     app.add_option("--learn", learn_, "no: a learner applies its weights and changes none")
         ->capture_default_str()
@@ -157,17 +190,19 @@ class PlaceCommand : public Command {
   }
 
   void Run() override {
-    const std::atomic<bool>& stop =
-        output::StopRequested();  // from here on Ctrl-C ends the search, not the program
     Prepare();
     const problem::LoadedProblem loaded(search_.problem());
+    loaded.TellImplausibleTimes();
     const agents::Task task = search_.MakeTask(loaded);
     auto agent = agents::MakeAgent(agent_);
+    agent->Require(task);
     agents::Ranks& ranks = agents::World();
     options_.ranks = &ranks;
     // Before the search, so that nothing stands between its end, or Ctrl-C, and what is saved, and before the
     // evaluator starts the clock of its curve.
     const agents::LowerBound bound = agents::ComputeLowerBound(loaded.problem(), task.devices);
+    const std::atomic<bool>& stop =
+        output::StopRequested();  // from here on Ctrl-C ends the search, not the program
     // What does not exist is not sought: the samples tell what memory would be enough.
     const bool brief = bound.nothing_fits && dynamic_cast<const agents::Composed*>(agent.get()) != nullptr;
     if (brief) agent = agents::MakeAgent(NeedAgent(loaded.graph()));
@@ -179,6 +214,7 @@ class PlaceCommand : public Command {
     limits.threads = options_.threads;
     limits.stop = &stop;
     limits.ranks = &ranks;
+    limits.within = within_ / 100;
     limits.on_sample = [&](const agents::Evaluator& now) {
       progress.Update(now.samples(),
                       now.has_best() ? "best " + output::TimeText(now.best_runtime()) : "nothing fits yet");
@@ -204,33 +240,54 @@ class PlaceCommand : public Command {
     if (!out_.empty() && ranks.first() && !says_already)
       formats::WriteFile(InFolder(kRecord), Begun(task, agent->name()).dump(1) + "\n");
     const auto start = std::chrono::steady_clock::now();
-    agent->Search(task, evaluator, options_);
-    progress.Finish();
-    const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - start;
     const auto* composed = dynamic_cast<const agents::Composed*>(agent.get());
-    const std::string author =
-        composed != nullptr && evaluator.has_best() ? composed->AuthorOf(evaluator.samples_to_best()) : "";
-    const Found found = {.task = task,
-                         .evaluator = evaluator,
-                         .agent = agent->name(),
-                         .author = author,
-                         .leanest = leanest,
-                         .is_portfolio = composed != nullptr,
-                         .brief = brief,
-                         .bound = bound,
-                         .wall_seconds = wall.count(),
-                         .ranks = ranks.size()};
-    if (ranks.first()) Save(found);
-    if (found.interrupted()) {
-      throw output::Interrupted(
-          fmt::format("stopped after {} of {} samples; {}.", output::CountText(evaluator.samples()),
-                      output::CountText(evaluator.budget()),
-                      out_.empty() ? "with --out DIR the search would be kept, and --resume would go on"
-                                   : "the same call with --resume goes on with " + out_));
+    const auto found = [&] {
+      const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - start;
+      Found made{.task = task,
+                 .evaluator = evaluator,
+                 .agent = agent->name(),
+                 .author = composed != nullptr && evaluator.has_best()
+                               ? composed->AuthorOf(evaluator.samples_to_best())
+                               : "",
+                 .left_out = composed != nullptr ? composed->LeftOut() : std::vector<std::string>(),
+                 .leanest = leanest,
+                 .is_portfolio = composed != nullptr,
+                 .brief = brief,
+                 .bound = bound,
+                 .wall_seconds = wall.count(),
+                 .ranks = ranks.size(),
+                 .advice = {}};
+      if (ranks.first() && evaluator.has_best()) {
+        CheckBest(task, evaluator);
+        made.advice = problem::Advise(task, evaluator, &stop);
+      }
+      return made;
+    };
+    std::optional<output::EndsInTime> in_time;
+    if (ranks.alone()) {
+      in_time.emplace([&] {
+        evaluator.Freeze();
+        answers.reset();
+        Save(found());
+        return Stopped(evaluator);
+      });
     }
+    agent->Search(task, evaluator, options_);
+    in_time.reset();
+    progress.Finish();
+    const Found result = found();
+    if (ranks.first()) Save(result);
+    if (result.interrupted()) throw output::Interrupted(Stopped(evaluator));
   }
 
  private:
+  std::string Stopped(const agents::Evaluator& evaluator) const {
+    return fmt::format("stopped after {} of {} samples; {}.", output::CountText(evaluator.samples()),
+                       output::CountText(evaluator.budget()),
+                       out_.empty() ? "with --out DIR the search would be kept, and --resume would go on"
+                                    : "the same call with --resume goes on with " + out_);
+  }
+
   void Prepare() {
     search_.Resolve("place");
     if (learn_ != "yes" && learn_ != "no")
@@ -313,25 +370,27 @@ class PlaceCommand : public Command {
     return row != nullptr && row->kind == agents::AgentKind::kLearner;
   }
 
+  // What is printed is evaluated once more (docs/protocol.md#best-found). They can only differ after a resume.
+  void CheckBest(const agents::Task& task, const agents::Evaluator& evaluator) const {
+    const auto simulator = sim::MakeSimulator(*task.problem);
+    const sim::Picos runtime = simulator->Run(agents::Expand(task, evaluator.best())).runtime;
+    if (runtime == evaluator.best_runtime()) return;
+    throw InputError(fmt::format(
+        "{}: its best placement takes {} here, but the checkpoint says {}; it was made for "
+        "another graph or cluster, start without --resume.",
+        InFolder("checkpoint"), output::TimeText(runtime), output::TimeText(evaluator.best_runtime())));
+  }
+
   void Save(const Found& found) const {
-    const std::string summary = Summary(search_, seed_, found).dump(1) + "\n";
-    const agents::Evaluator& evaluator = found.evaluator;
+    const std::string summary = Summary(search_, seed_, within_, found).dump(1) + "\n";
     sim::Placement best;
-    if (evaluator.has_best()) best = agents::Expand(found.task, evaluator.best());
+    if (found.advice) best = agents::Expand(found.task, found.advice->chosen.placement);
     const auto simulator = sim::MakeSimulator(*found.task.problem);
     const sim::Outcome* outcome =
-        evaluator.has_best()
-            ? &simulator->Run(best, {.record = sim::RunOptions::Record::kTimeline, .cutoff = {}})
-            : nullptr;
-    // What is printed is evaluated once more (docs/protocol.md#best-found). They can only differ after a
-    // resume.
-    if (outcome != nullptr && outcome->runtime != evaluator.best_runtime()) {
-      throw InputError(
-          fmt::format("{}: its best placement takes {} here, but the checkpoint says {}; it was made for "
-                      "another graph or cluster, start without --resume.",
-                      InFolder("checkpoint"), output::TimeText(outcome->runtime),
-                      output::TimeText(evaluator.best_runtime())));
-    }
+        found.advice ? &simulator->Run(best, {.record = sim::RunOptions::Record::kTimeline, .cutoff = {}})
+                     : nullptr;
+    for (const std::string& member : found.left_out)
+      output::TellSentence(fmt::format("stowplan place: the portfolio does without {}.\n", member));
     if (!out_.empty()) SaveFolder(found, outcome, best, summary);
     if (outcome != nullptr) SavePages(found, *outcome, best);
     if (!json_.empty()) return formats::WriteFile(json_, summary);
@@ -344,15 +403,16 @@ class PlaceCommand : public Command {
     const problem::Study study =
         problem::MakeStudy(problem, best, outcome, found.bound, problem::AllWhatIfs(problem.cluster()));
     const agents::Evaluator& evaluator = found.evaluator;
-    const std::string page =
-        problem::PlacementPage(study,
-                               {.sentence = fmt::format("Found by {} after {} of {} samples{}", found.agent,
-                                                        output::CountText(evaluator.samples_to_best()),
-                                                        output::CountText(evaluator.samples()),
-                                                        found.interrupted() ? ", interrupted" : ""),
-                                .curve = evaluator.curve(),
-                                .samples = evaluator.samples()},
-                               problem::ProvenanceFacts());
+    const std::string page = problem::PlacementPage(
+        study,
+        {.sentence =
+             fmt::format("{} {} after {} of {} samples{}",
+                         found.took_fastest() ? "Found by" : "The plainest near what was found by",
+                         found.agent, output::CountText(evaluator.samples_to_best()),
+                         output::CountText(evaluator.samples()), found.interrupted() ? ", interrupted" : ""),
+         .curve = evaluator.curve(),
+         .samples = evaluator.samples()},
+        problem::ProvenanceFacts());
     if (!out_.empty()) formats::WriteFile(InFolder("placement.html"), page);
     if (!html_.empty()) formats::WriteFile(html_, page);
   }
@@ -367,10 +427,12 @@ class PlaceCommand : public Command {
     if (found.interrupted()) samples += " (interrupted)";
     if (outcome == nullptr) return PrintWhatItNeeds(found, samples);
     const sim::Picos bound = found.bound.best();
-    fmt::print("{}\n",
-               PrintPlaceReport(problem::MakeStudy(*found.task.problem, best, *outcome, found.bound, {})));
-    if (!found.author.empty()) fmt::print("Found by {}, one of the portfolio.\n", found.author);
-    fmt::print(
+    output::Print("{}\n",
+                  PrintPlaceReport(problem::MakeStudy(*found.task.problem, best, *outcome, found.bound, {})));
+    output::Print("{}\n", problem::PrintAdvice(*found.advice, found.task));
+    if (!found.author.empty() && found.took_fastest())
+      output::Print("Found by {}, one of the portfolio.\n", found.author);
+    output::Print(
         "{}",
         output::Wrapped(
             fmt::format(
@@ -389,38 +451,42 @@ class PlaceCommand : public Command {
     if (!found.interrupted()) {
       const std::int64_t more = found.is_portfolio ? 0 : NeedSamples(problem.graph());
       output::Progress progress("what it would need", more, more == 0);
+      std::optional<output::EndsInTime> in_time;
+      in_time.emplace([] { return "stopped before it was known what memory would be enough."; });
       const MemoryNeed need =
           FindMemoryNeed(found.task, found.leanest, more, options_, &output::StopRequested(),
                          [&](std::int64_t done) { progress.Update(done); });
+      in_time.reset();
       progress.Finish();
       if (need.fits) return PrintWhoFinds(found, samples, more);
       if (!need.placement.device.empty()) {
         const auto simulator = sim::MakeSimulator(problem);
         const sim::Outcome& outcome =
             simulator->Run(need.placement, {.record = sim::RunOptions::Record::kTimeline, .cutoff = {}});
-        fmt::print("{}\n",
-                   PrintPlaceReport(problem::MakeStudy(problem, need.placement, outcome, found.bound, {})));
+        output::Print(
+            "{}\n", PrintPlaceReport(problem::MakeStudy(problem, need.placement, outcome, found.bound, {})));
       }
-      fmt::print("{}", output::Wrapped(MemoryNeedText(need, problem.cluster()), 0, output::kLineWidth));
+      output::Print("{}", output::Wrapped(MemoryNeedText(need, problem.cluster()), 0, output::kLineWidth));
     }
-    fmt::print("{}",
-               output::Wrapped(
-                   fmt::format("{}: no placement that fits in {}; {}", found.agent, samples,
-                               found.bound.nothing_fits
-                                   ? "none exists: it is proven that the graph does not fit on these devices"
-                                   : "proven lower bound " + output::TimeText(found.bound.best())),
-                   0, output::kLineWidth));
+    output::Print(
+        "{}", output::Wrapped(
+                  fmt::format("{}: no placement that fits in {}; {}", found.agent, samples,
+                              found.bound.nothing_fits
+                                  ? "none exists: it is proven that the graph does not fit on these devices"
+                                  : "proven lower bound " + output::TimeText(found.bound.best())),
+                  0, output::kLineWidth));
   }
 
   // The portfolio came by a placement that fits within so many samples.
   void PrintWhoFinds(const Found& found, const std::string& samples, std::int64_t more) const {
     const std::int64_t budget = std::max(search_.samples(), more);
-    fmt::print("{}  stowplan place --agent '{}' {} --samples {}{}\n",
-               output::Wrapped(fmt::format("{}: no placement that fits in {}, but the portfolio finds one:",
-                                           found.agent, samples),
-                               0, output::kLineWidth),
-               NeedAgent(found.task.problem->graph()), search_.Words(), budget,
-               seed_option_->count() > 0 ? fmt::format(" --seed {}", seed_) : "");
+    output::Print(
+        "{}  stowplan place --agent '{}' {} --samples {}{}\n",
+        output::Wrapped(fmt::format("{}: no placement that fits in {}, but the portfolio finds one:",
+                                    found.agent, samples),
+                        0, output::kLineWidth),
+        NeedAgent(found.task.problem->graph()), search_.Words(), budget,
+        seed_option_->count() > 0 ? fmt::format(" --seed {}", seed_) : "");
   }
 
   void SaveFolder(const Found& found, const sim::Outcome* outcome, const sim::Placement& best,
@@ -446,6 +512,7 @@ class PlaceCommand : public Command {
   problem::SearchSource search_;
   std::string agent_ = "portfolio";
   std::int64_t seed_ = 1;
+  double within_ = 100 * problem::kWithin;
   std::string learn_ = "yes";
   std::string out_;
   std::string json_;

@@ -52,6 +52,7 @@ class SimulateCommand : public Command {
     problem::CheckStandardInput(source_, placement_);
     problem::ResolveHere(source_);
     const problem::LoadedProblem loaded(source_);
+    loaded.TellImplausibleTimes();
     const sim::Problem& problem = loaded.problem();
     const sim::Placement placement = problem::LoadPlacement(placement_, problem);
     const auto simulator = sim::MakeSimulator(problem);
@@ -71,7 +72,7 @@ class SimulateCommand : public Command {
     if (!json_.empty())
       formats::WriteFile(json_, formats::PrintOutcome(outcome, problem, placement, {.ops = ops_}));
     if (json_.empty() && std::ranges::none_of(Documents(), [](const auto& one) { return one.second == "-"; }))
-      fmt::print("{}{}", problem::PrintReport(outcome, problem, placement), OriginText(loaded, placement));
+      output::Print("{}{}", problem::PrintReport(outcome, problem, placement), OriginText(loaded, placement));
   }
 
  private:

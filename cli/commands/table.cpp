@@ -8,6 +8,7 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include "agents/agent.h"
 #include "agents/ranks.h"
 #include "cli/commands/commands.h"
 #include "cli/reference.h"
@@ -59,6 +60,12 @@ class TableVerb : public Command {
 
   void DeclareCells(CLI::App& app, const char* what) {
     app.add_option("--cells", cells_, what)->delimiter(',')->option_text("CELLS");
+  }
+
+  void DeclareCommands(CLI::App& app) {
+    app.add_flag("--allow-commands", allow_commands_,
+                 "run the programs that agents of the table's file name (external); a shell runs them, so "
+                 "read the file before");
   }
 
   void DeclareTestbed(CLI::App& app) {
@@ -119,6 +126,7 @@ class TableVerb : public Command {
                                            tables::RunOptions options,
                                            const tables::CellProgress::Options& drawn,
                                            tables::TableStore* store = nullptr) const {
+    RefuseCommands(plans);
     options.threads = threads_;
     options.stop = &output::StopRequested();
     tables::CellProgress progress("table " + table.name + ", cells", plans, drawn);
@@ -132,6 +140,14 @@ class TableVerb : public Command {
     options.on_training = [&](const std::string& policy, std::int64_t samples, std::int64_t budget) {
       progress.Training(policy, samples, budget);
     };
+    std::optional<output::EndsInTime> in_time;
+    if (agents::World().alone()) {
+      in_time.emplace([&] {
+        return store == nullptr
+                   ? "stopped; what was run again is not kept."
+                   : "stopped; finished cells are kept, the same call with --resume goes on with the others.";
+      });
+    }
     return tables::RunCells(table, testbed, plans, options);
   }
 
@@ -181,8 +197,23 @@ class TableVerb : public Command {
   bool resume_ = false;
   bool export_ = false;
   bool force_ = false;
+  bool allow_commands_ = false;
 
  private:
+  // A file is data, whoever sent it.
+  void RefuseCommands(const std::vector<tables::CellPlan>& plans) const {
+    if (allow_commands_) return;
+    for (const tables::CellPlan& plan : plans) {
+      const std::string name = Spec::Parse(plan.line->AgentOf(*plan.column)).name;
+      if (agents::FindAgent(name)->opens != agents::AgentOpens::kProgram) continue;
+      throw InputError(
+          fmt::format("{}: agent {} starts a program, which a file may not ask for by itself; read its "
+                      "command, then give "
+                      "--allow-commands.",
+                      plan.column->agent.empty() ? plan.line->place : plan.column->place, name));
+    }
+  }
+
   // Another table's folder or none of a table, by mistake: its rows would be replaced.
   void CheckFolder(bool begun) const {
     const std::string path = (folder_ / "table.md").string();
@@ -215,6 +246,9 @@ class TableVerb : public Command {
     options.rows_path = RowsPath();
     options.resume = resume_;
     options.cells = cells_;
+    const output::EndsInTime in_time([&] {
+      return fmt::format("stopped; what table {} keeps of its runs is kept, see --resume.", name_);
+    });
     return derived.evaluate(tables, options);
   }
 
@@ -231,7 +265,8 @@ class TableVerb : public Command {
     WriteIn("table.md", output::PrintReportMarkdown(MakeAccuracyVerdict(folders, gpus)));
     WriteIn("details.md", output::PrintReportMarkdown(page));
     WriteIn("table.html", PrintAccuracyHtml(page, folders));
-    fmt::print("{}\n{}: table.md, details.md, table.html\n", output::PrintReportText(page), folder_.string());
+    output::Print("{}\n{}: table.md, details.md, table.html\n", output::PrintReportText(page),
+                  folder_.string());
   }
 
   void WriteIn(const char* file, const std::string& text) const {
@@ -246,8 +281,8 @@ class TableVerb : public Command {
     WriteIn("table.tex", tables::RenderLatex(rendered));
     WriteIn("table.html", tables::RenderHtml(rendered));
     if (!json_.empty()) return formats::WriteFile(json_, tables::RenderJson(rendered));
-    fmt::print("{}\n{}: {}table.md, details.md, table.html, table.csv, table.tex\n",
-               tables::RenderTerminal(rendered), folder_.string(), has_rows ? "rows.csv, " : "");
+    output::Print("{}\n{}: {}table.md, details.md, table.html, table.csv, table.tex\n",
+                  tables::RenderTerminal(rendered), folder_.string(), has_rows ? "rows.csv, " : "");
   }
 };
 
@@ -314,6 +349,7 @@ class TableRun : public TableVerb {
     app.add_option("--store", store_, "working store of finished cells")
         ->capture_default_str()
         ->option_text("FILE");
+    DeclareCommands(app);
     DeclareTestbed(app);
     DeclarePages(app, "the folder with the folder of table gate, which says who did not learn");
     AddExamples(app, {"stowplan table run hierarchical --quick",
@@ -505,6 +541,7 @@ class TableVerify : public TableVerb {
         ->required()
         ->option_text("N");
     DeclareCells(app, "only rows of these: [BLOCK:]ROW/COLUMN with *, several by commas");
+    DeclareCommands(app);
     DeclareTestbed(app);
     AddExamples(app, {"stowplan table verify placeto --rows 20",
                       "stowplan table verify placeto --rows 5 --cells 'native:*/placeto'"});
@@ -532,7 +569,7 @@ class TableVerify : public TableVerb {
     const std::vector<tables::CellRecord> again =
         RunPlans(table, testbed, plans, options, {.threads = threads_, .known = rows});
     const tables::Comparison compared = tables::CompareRows(drawn.rows, again);
-    fmt::print("{}", compared.text);
+    output::Print("{}", compared.text);
     if (output::StopRequested())
       throw output::Interrupted(fmt::format("stopped after {} of {} cells.", again.size(), plans.size()));
     std::string counts = fmt::format("{} of {} rows run again: {} equal, {} different", again.size(),
@@ -543,7 +580,7 @@ class TableVerify : public TableVerb {
                             drawn.before == 1 ? " is" : "s are");
     if (compared.different > 0)
       throw RunError(fmt::format("{}: this build does not compute what the file holds. {}.", path, counts));
-    fmt::print("{}\n", counts);
+    output::Print("{}\n", counts);
   }
 
  private:

@@ -2,6 +2,7 @@
 // --learn no` applies it to a graph that it has not seen (docs/protocol.md#generalisation).
 #include <chrono>
 #include <filesystem>
+#include <optional>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -15,7 +16,7 @@
 #include "output/progress.h"
 #include "problem/loaded_problem.h"
 #include "problem/options.h"
-#include "problem/provenance_json.h"
+#include "problem/provenance.h"
 #include "problem/training_set.h"
 #include "profiler/host_machine.h"
 #include "scenarios/workloads/families.h"
@@ -79,7 +80,6 @@ class TrainCommand : public Command {
   }
 
   void Run() override {
-    const std::atomic<bool>& stop = output::StopRequested();
     Check();
     const auto agent = agents::MakeAgent(agent_);
     auto* learner = dynamic_cast<agents::Transferable*>(agent.get());
@@ -106,6 +106,7 @@ class TrainCommand : public Command {
     options_.ranks = &ranks;
     output::Progress progress(fmt::format("{} on {} graphs", Spec::Parse(agent_).name, graphs_.size()),
                               samples_, !ranks.first());
+    const std::atomic<bool>& stop = output::StopRequested();  // before, Ctrl-C has nothing to keep
     problem::TrainingSet::Limits limits;
     limits.samples = samples_;
     limits.threads = options_.threads;
@@ -113,7 +114,16 @@ class TrainCommand : public Command {
     limits.ranks = &ranks;
     limits.on_sample = [&](std::int64_t samples) { progress.Update(samples); };
     const auto start = std::chrono::steady_clock::now();
+    std::optional<output::EndsInTime> in_time;
+    if (ranks.alone()) {
+      in_time.emplace([&] {
+        return std::filesystem::exists(state)
+                   ? "stopped; the same call with --resume goes on from the state that was kept last."
+                   : "stopped before a first state was kept.";
+      });
+    }
     set_.Train(*learner, limits, options_);
+    in_time.reset();
     progress.Finish();
     const double wall = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     if (ranks.first()) Keep(*learner, agent->name(), state, wall);
@@ -202,7 +212,7 @@ class TrainCommand : public Command {
                              : "–"});
     }
     const char* const agent_text = agent_.c_str();
-    fmt::print(
+    output::Print(
         "{}\n{}: {} of {} samples{}. The policy is in {}; `stowplan place --agent {} --init {} --learn no` "
         "applies it.\n",
         table.ToString(), agent, output::CountText(set_.samples()), output::CountText(samples_),

@@ -13,6 +13,7 @@
 #include "cli/validate/timelines.h"
 #include "cost_models/cost_models.h"
 #include "cost_models/parameters/parameters.h"
+#include "output/console.h"
 #include "output/interrupt.h"
 #include "problem/loaded_problem.h"
 #include "problem/options.h"
@@ -154,7 +155,7 @@ class ValidateCommand : public Command {
     }
     if (!timelines_.empty()) WriteTimelines(record_ ? out_ : recordings_);
     if (!json_.empty()) formats::WriteFile(json_, PrintScoresJson(scores));
-    if (json_ != "-") fmt::print("{}", PrintScores(scores));
+    if (json_ != "-") output::Print("{}", PrintScores(scores));
   }
 
  private:

@@ -8,6 +8,7 @@
 #include "output/console.h"
 #include "problem/explain/memory_parts.h"
 #include "problem/explain/report.h"
+#include "problem/framework/framework.h"
 
 namespace stowplan::cli {
 namespace {
@@ -43,10 +44,10 @@ std::string BoundText(const problem::Study& study) {
 std::string HeadText(const problem::Study& study) {
   const sim::Problem& problem = study.problem;
   const problem::Bottleneck most = problem::FindBottleneck(study.path);
-  return output::Wrapped(fmt::format("{} on {} ({} rules): {} a step.", problem.graph().name,
-                                     problem.cluster().name, sim::ToString(problem.cluster().rules),
-                                     problem::VerdictText(study.outcome, problem)),
-                         0, output::kLineWidth) +
+  return output::Wrapped(
+             fmt::format("{} on {} ({}): {} a step.", problem.graph().name, problem.cluster().name,
+                         problem::RulesText(problem.cluster()), problem::VerdictText(study.outcome, problem)),
+             0, output::kLineWidth) +
          output::Wrapped(fmt::format("What bounds it: {}, {} of the critical path.",
                                      problem::BottleneckText(most, problem.cluster()),
                                      problem::ShareText(most.time, study)),
@@ -66,7 +67,8 @@ std::string DevicesText(const problem::Study& study) {
     table.AddRow({device.name, output::CountText(ops), problem::ShareText(use.busy, study), Bytes(use.peak),
                   Bytes(device.capacity()), fmt::format("{} {:.0f} %", output::Bar(full, 16), 100 * full)});
   }
-  return "\n" + table.ToString();
+  return "\n" + table.ToString() +
+         output::Wrapped(problem::ReserveText(study.problem.cluster()), 0, output::kLineWidth);
 }
 
 std::string MemoryText(const problem::Study& study) {

@@ -2,7 +2,8 @@
 // catalogue or others.
 //
 //   waves=yes          count waves of output tiles where the grid is known
-//   tf32=no            f32 contractions on TF32 units where there are any
+//   tf32=convolutions  which f32 contractions run on TF32 units where there are any, if graph and op do not say:
+//                      convolutions alone, as PyTorch has it by default, all or none
 //   file=PATH          efficiencies by kind and class from a stowplan.cost_model file
 //   CLASS=SHARE        efficiency of an op class on all kinds: gemm=0.5
 //   KIND.CLASS=SHARE   on one kind: k40.gemm=0.5; wins over CLASS, which wins over the file, which wins over
@@ -34,7 +35,8 @@ class Analytic : public sim::CostModel, public ParameterUser {
     const Settings read(spec, table);
     const std::string file = read.Text("file");
     options_.waves = read.Bool("waves");
-    if (read.Bool("tf32")) options_.tf32 = AllContractions();
+    if (read.Is("tf32", "convolutions")) options_.tf32 = Convolutions();
+    if (read.Is("tf32", "all")) options_.tf32 = AllContractions();
     for (auto& [key, share] : overrides_) share = read.Double(key);
     if (!file.empty()) parameters_ = std::make_shared<const Parameters>(ReadParameters(file, catalogue));
     for (const std::string& kind : catalogue.DeviceNames()) efficiency_.emplace(kind, EfficiencyOf(kind));
@@ -50,15 +52,17 @@ class Analytic : public sim::CostModel, public ParameterUser {
 
   std::optional<sim::Price> Predict(const sim::OpGraph& graph, sim::OpIndex op,
                                     const sim::Device& device) const override {
-    const OpWork work = WorkOf(graph, op);
-    if (work.op_class == OpClass::kNothing) return kFree;
+    const std::vector<OpWork> kernels = KernelsOf(graph, op);
+    if (kernels.size() == 1 && kernels.front().op_class == OpClass::kNothing) return kFree;
     const DeviceSheet* sheet = catalogue_.FindSheet(device.kind);
     if (sheet == nullptr || !sheet->HasRates()) return std::nullopt;
     RooflineOptions options = options_;
     const KindParameters* fitted = parameters_ != nullptr ? parameters_->Find(device.kind) : nullptr;
     if (fitted != nullptr) options.tf32 |= fitted->tf32;  // what its efficiencies are shares of
-    return StructuralPrice(
-        RooflineMicros(work, *sheet, efficiency_.find(device.kind)->second, catalogue_.Tiles(), options));
+    double us = 0;
+    for (const OpWork& work : kernels)
+      us += RooflineMicros(work, *sheet, efficiency_.find(device.kind)->second, catalogue_.Tiles(), options);
+    return StructuralPrice(us);
   }
 
  private:
@@ -96,7 +100,8 @@ class Analytic : public sim::CostModel, public ParameterUser {
     Spec spec{"analytic", {}, {}};
     if (!file.empty()) spec.named.emplace_back("file", file);
     if (!options_.waves) spec.named.emplace_back("waves", "no");
-    if (options_.tf32.any()) spec.named.emplace_back("tf32", "yes");
+    if (options_.tf32 != Convolutions())
+      spec.named.emplace_back("tf32", options_.tf32.any() ? "all" : "none");
     for (const auto& [key, share] : overrides_) spec.named.emplace_back(key, fmt::format("{}", share));
     return spec.ToString();
   }
@@ -114,7 +119,8 @@ class Analytic : public sim::CostModel, public ParameterUser {
 SettingTable AnalyticSettings() {
   return {{{"file", "efficiencies that were measured: a stowplan.cost_model file", Text(), ""},
            {"waves", "count whole waves of tiles", YesNo(), "yes"},
-           {"tf32", "contractions of f32 run at the rate of TF32", YesNo(), "no"}}};
+           {"tf32", "which contractions of f32 run at the rate of TF32",
+            OneOf({"convolutions", "all", "none"}), "convolutions"}}};
 }
 
 std::unique_ptr<sim::CostModel> MakeAnalytic(const Spec& spec, const Catalogue& catalogue) {

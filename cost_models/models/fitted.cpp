@@ -15,8 +15,9 @@
 // Tier B for a kind that was measured, within the measured work; tier C for others, with the interval that GPUs left out
 // of the fit gave.
 //
-// Convolutions of cards with TF32 units are not priced by other GPUs' tables: frameworks run them on those units, and
-// rows in f32 of cards without say nothing of them.
+// Rows in f32 are of PyTorch's defaults, convolutions on TF32 units where there are any and products not. Ops that run
+// otherwise (OpWork::tf32) are left to the next model. So are convolutions of cards with such units where only rows of
+// other GPUs could price them: rows of cards without say nothing of them.
 //
 // Curves belong to the structural model they were made with, tables to the rates of the data sheet; a file made with
 // other rates or efficiencies is refused. Classes and kinds without either are left to the next model of a chain.
@@ -60,7 +61,7 @@ class Fitted : public sim::CostModel, public ParameterUser, public OriginTeller 
 
   std::string OriginOf(const sim::OpGraph& graph, sim::OpIndex op, const sim::Device& device) const override {
     const auto tables = TablesFor(device);
-    const OpWork work = WorkOf(graph, op);
+    const OpWork work = KernelsOf(graph, op).front();
     const RatioTables* found = tables ? TableOf(*tables, work) : nullptr;
     if (found == nullptr) return {};
     const Provenance& from = tables->from->provenance;
@@ -76,16 +77,31 @@ class Fitted : public sim::CostModel, public ParameterUser, public OriginTeller 
 
   std::optional<sim::Price> Predict(const sim::OpGraph& graph, sim::OpIndex op,
                                     const sim::Device& device) const override {
-    if (const auto tables = TablesFor(device)) return PriceOf(*tables, WorkOf(graph, op), device);
+    // All kernels of an op or none: the next model of a chain prices whole ops.
+    std::optional<sim::Price> sum;
+    for (const OpWork& work : KernelsOf(graph, op)) {
+      const auto one = PriceOf(work, device);
+      if (!one) return std::nullopt;
+      sum = sum ? sim::Price{sum->us + one->us, std::max(sum->tier, one->tier), sum->low_us + one->low_us,
+                             sum->high_us + one->high_us}
+                : *one;
+    }
+    return sum;
+  }
+
+ private:
+  std::optional<sim::Price> PriceOf(const OpWork& work, const sim::Device& device) const {
+    if (const auto tables = TablesFor(device)) return PriceOf(*tables, work, device);
     const auto kind = kinds_.find(device.kind);
     const auto lines = lines_.find(device.kind);
     if (kind == kinds_.end() && lines == lines_.end()) return std::nullopt;
-    const OpWork work = WorkOf(graph, op);
     if (work.op_class == OpClass::kNothing) return std::nullopt;
     if (lines != lines_.end()) {
       if (const CpuLine* line = lines->second->Find(work)) return PriceOf(*line, *lines->second, work);
     }
     if (kind == kinds_.end()) return std::nullopt;
+    const bool measured_in_tf32 = kind->second.tf32[static_cast<std::size_t>(work.op_class)];
+    if (work.dtype == "f32" && work.tf32.value_or(measured_in_tf32) != measured_in_tf32) return std::nullopt;
     const RatioCurve* curve = FindCurve(kind->second, work);
     if (curve == nullptr) return std::nullopt;
     const double structural = RooflineMicros(work, *kind->second.sheet, kind->second.efficiency,
@@ -96,7 +112,6 @@ class Fitted : public sim::CostModel, public ParameterUser, public OriginTeller 
                       answer.us * curve->high_ratio};
   }
 
- private:
   struct DeviceRates {
     const DeviceSheet* sheet = nullptr;
     ClassEfficiency efficiency{};
@@ -143,8 +158,12 @@ class Fitted : public sim::CostModel, public ParameterUser, public OriginTeller 
   }
 
   static const RatioTables* TableOf(const Tables& tables, const OpWork& work) {
-    const bool in_tf32 = work.op_class == OpClass::kConvolution && tables.sheet->peak_tf32 > 0;
-    return tables.kind.empty() && in_tf32 ? nullptr : FindTables(tables.tables, work);
+    if (work.dtype == "f32" && IsContraction(work.op_class) && tables.sheet->peak_tf32 > 0) {
+      const bool measured_in_tf32 = Convolutions()[static_cast<std::size_t>(work.op_class)];
+      if (work.tf32.value_or(measured_in_tf32) != measured_in_tf32) return nullptr;
+      if (measured_in_tf32 && tables.kind.empty()) return nullptr;
+    }
+    return FindTables(tables.tables, work);
   }
 
   // "t4", "a100-pcie-40gb, the same chip", "other GPUs: p4 and t4"

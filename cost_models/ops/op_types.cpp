@@ -22,6 +22,7 @@ constexpr OpType kOpTypes[] = {
     {"Conv3DBackpropFilter", kConvolution, Grid::kMatrix},
     {"Conv", kConvolution, Grid::kMatrix},
     {"ConvTranspose", kConvolution, Grid::kMatrix},
+    {kConvolutionBackward, kConvolution},
 
     {"DepthwiseConv2D", kDepthwise},
     {"DepthwiseConv2DBackpropInput", kDepthwise},
@@ -36,6 +37,7 @@ constexpr OpType kOpTypes[] = {
     {"BatchMatMul", kGemm, Grid::kBatched},
     {"BatchMatMulV2", kGemm, Grid::kBatched},
     {"Einsum", kGemm},
+    {kGroupedProduct, kGemm, Grid::kMatrix, Access::kExperts},
     {"Attention", kGemm},
     {"AttentionGrad", kGemm},
 
@@ -167,11 +169,13 @@ constexpr OpType kOpTypes[] = {
     {"Concat", kDataMovement},
     {"ConcatV2", kDataMovement},
     {"DepthToSpace", kDataMovement},
+    {"EmbeddingBag", kDataMovement, Grid::kNone, Access::kSelected},
     {"Expand", kDataMovement},
     {"ExpertCombine", kDataMovement},
     {"ExpertCombineGrad", kDataMovement},
     {"ExpertDispatch", kDataMovement},
     {"ExpertDispatchGrad", kDataMovement},
+    {"EmbeddingBag", kDataMovement, Grid::kNone, Access::kRows},
     {"Gather", kDataMovement, Grid::kNone, Access::kSelected},
     {"GatherElements", kDataMovement, Grid::kNone, Access::kSelected},
     {"GatherGrad", kDataMovement},
@@ -228,12 +232,6 @@ bool AllOutputsAreViews(const sim::Op& op) {
   });
 }
 
-bool IsTrue(const sim::Attributes& attributes, const std::string& key) {
-  const sim::Attribute* found = sim::FindAttribute(attributes, key);
-  const bool* value = found != nullptr ? std::get_if<bool>(&found->value) : nullptr;
-  return value != nullptr && *value;
-}
-
 bool IsDilated(const sim::Attributes& attributes) {
   const sim::Attribute* found = sim::FindAttribute(attributes, "dilations");
   const auto* list = found != nullptr ? std::get_if<sim::Attribute::List>(&found->value) : nullptr;
@@ -276,9 +274,14 @@ OpClass ClassOf(const sim::Op& op) {
     if (op.flops > 0) return kGemm;
     return AllOutputsAreViews(op) ? kNothing : kElementwise;
   }
-  if (row->op_class == kGemm && IsTrue(op.attributes, "recurrent")) return kRecurrentGemm;
-  if (row->op_class == kConvolution && IsDilated(op.attributes)) return kDilatedConvolution;
-  return row->op_class;
+  return ClassOf(op, *row);
+}
+
+OpClass ClassOf(const sim::Op& op, const OpType& row) {
+  if (row.op_class == kGemm && sim::FindBool(op.attributes, "recurrent").value_or(false))
+    return kRecurrentGemm;
+  if (row.op_class == kConvolution && IsDilated(op.attributes)) return kDilatedConvolution;
+  return row.op_class;
 }
 
 std::vector<std::string> TypesOf(OpClass op_class) {

@@ -22,6 +22,8 @@ enum class Access : std::uint8_t {
   kAll,       // every input is read, every output written
   kSelected,  // only as much of the inputs is read as is written: slices, gathers
   kUpdate,    // an optimizer's update: `words` for each word of the gradient
+  kRows,      // of the first input one row for each element of the second: bags of embeddings
+  kExperts,   // of the weights of experts, the second input, those that some token goes to
 };
 
 struct OpType {
@@ -32,8 +34,16 @@ struct OpType {
   int words = 0;  // kUpdate: words read and written for each word of the gradient, itself included
 };
 
+// The backward pass of a convolution as PyTorch dispatches it, one op of up to two products; KernelsOf() (op_work.h).
+inline constexpr std::string_view kConvolutionBackward = "ConvBackward";
+// Rows of tokens, sorted by expert, each times the matrix of its expert: `experts` and `rows` are attributes.
+inline constexpr std::string_view kGroupedProduct = "GroupedMatMul";
+
 std::span<const OpType> OpTypes();
 const OpType* FindOpType(std::string_view type);  // null if unknown
+
+// That of an op of this row: recurrent and dilated ops have classes of their own.
+OpClass ClassOf(const sim::Op& op, const OpType& row);
 
 // Finer than the op class, since a CPU's arithmetic does not hide behind its memory: "transcendental", "pooling",
 // "softmax"; what is neither is called as its class is, and recurrent products are "gemm".

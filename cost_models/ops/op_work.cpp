@@ -2,12 +2,15 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <iterator>
+#include <span>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include "cost_models/ops/op_types.h"
+#include "cost_models/ops/portable_math.h"
 
 namespace stowplan::cost_models {
 namespace {
@@ -18,6 +21,14 @@ const sim::Output& OutputOf(const sim::OpGraph& graph, const sim::TensorRef& ten
 
 bool HasShape(const sim::Output& output) {
   return !output.shape.empty() || !output.dtype.empty();
+}
+
+// Tensors of unknown shape hold words of four bytes.
+double ElementsOf(const sim::Output& output) {
+  if (!HasShape(output)) return static_cast<double>(output.bytes) / 4;
+  double elements = 1;
+  for (const std::int64_t dimension : output.shape) elements *= static_cast<double>(dimension);
+  return elements;
 }
 
 // A tensor that is named twice is read once: the second read hits a cache or the same register.
@@ -51,8 +62,31 @@ double GradientBytes(const sim::OpGraph& graph, const sim::Op& op) {
   return computed > 0 ? computed : any;
 }
 
+// Of the weights [experts, rows, columns], its second input, only the experts that some token goes to.
+double BytesOfExperts(const sim::OpGraph& graph, const sim::Op& op) {
+  const double all = BytesRead(graph, op);
+  if (op.inputs.size() < 2 || OutputOf(graph, op.inputs[1]).shape.size() != 3) return all;
+  return all - (1 - ShareOfExperts(op)) * static_cast<double>(OutputOf(graph, op.inputs[1]).bytes);
+}
+
+// One row of the first input for each element of the second, the indices.
+double BytesOfRows(const sim::OpGraph& graph, const sim::Op& op) {
+  if (op.inputs.size() < 2 || op.outputs.empty() || op.outputs[0].shape.empty()) return BytesRead(graph, op);
+  const sim::Output& table = OutputOf(graph, op.inputs[0]);
+  const sim::Output& indices = OutputOf(graph, op.inputs[1]);
+  const double row = ElementsOf(table) > 0 ? static_cast<double>(op.outputs[0].shape.back()) *
+                                                 static_cast<double>(table.bytes) / ElementsOf(table)
+                                           : 0;
+  const double unread = static_cast<double>(table.bytes) - ElementsOf(indices) * row;
+  return BytesRead(graph, op) - std::max(0.0, unread);
+}
+
 double BytesMoved(const sim::OpGraph& graph, const sim::Op& op, const OpType* row) {
   switch (row != nullptr ? row->access : Access::kAll) {
+    case Access::kRows:
+      return BytesWritten(op) + BytesOfRows(graph, op);
+    case Access::kExperts:
+      return BytesWritten(op) + BytesOfExperts(graph, op);
     case Access::kSelected:
       return BytesWritten(op) + std::min(BytesRead(graph, op), BytesWritten(op));
     case Access::kUpdate:
@@ -61,14 +95,6 @@ double BytesMoved(const sim::OpGraph& graph, const sim::Op& op, const OpType* ro
       break;
   }
   return BytesRead(graph, op) + BytesWritten(op);
-}
-
-// Tensors of unknown shape hold words of four bytes.
-double ElementsOf(const sim::Output& output) {
-  if (!HasShape(output)) return static_cast<double>(output.bytes) / 4;
-  double elements = 1;
-  for (const std::int64_t dimension : output.shape) elements *= static_cast<double>(dimension);
-  return elements;
 }
 
 // An update writes its weight, of which it touches as much as there is gradient.
@@ -90,28 +116,139 @@ bool IsChannelsFirst(const sim::Op& op) {
          sim::FindString(op.attributes, "data_format") == "NCHW";
 }
 
-// Its output is a filter; that of everything else of a convolution is an image.
-bool IsFilterGradient(const sim::Op& op) {
-  return op.type.ends_with("BackpropFilter");
+// What the outputs of a product are: its arithmetic and where its columns stand.
+struct ProductShape {
+  double flops = 0;
+  std::span<const std::int64_t> shape;
+  Grid grid = Grid::kNone;
+  std::size_t columns = 0;  // axis
+  double groups = 1;        // of a convolution: products side by side, each with its share of the columns
+};
+
+std::optional<MatrixProduct> ProductOf(const ProductShape& of) {
+  if (of.grid == Grid::kNone || of.flops <= 0 || of.shape.size() < 2) return std::nullopt;
+  double elements = 1;
+  for (const std::int64_t dimension : of.shape) elements *= static_cast<double>(dimension);
+  if (elements <= 0) return std::nullopt;
+  MatrixProduct product;
+  product.columns = static_cast<double>(of.shape[of.columns]) / of.groups;
+  product.rows = of.grid == Grid::kBatched ? static_cast<double>(of.shape[of.shape.size() - 2])
+                                           : elements / (product.columns * of.groups);
+  product.count = elements / (product.rows * product.columns);
+  product.depth = of.flops / (2 * elements);
+  return product;
+}
+
+// The attribute `tf32` of the op, as a trace tells it by the kernel, else of the graph: true, false or "convolutions".
+std::optional<bool> Tf32Of(const sim::OpGraph& graph, const sim::Op& op, OpClass op_class) {
+  if (const auto said = sim::FindBool(op.attributes, "tf32")) return said;
+  if (sim::FindString(graph.attributes, "tf32") == "convolutions")
+    return Convolutions()[static_cast<std::size_t>(op_class)];
+  return sim::FindBool(graph.attributes, "tf32");
+}
+
+double GroupsOf(const sim::Op& op) {
+  return std::max(1.0, sim::FindNumber(op.attributes, "groups").value_or(1));
 }
 
 std::optional<MatrixProduct> ProductOf(const sim::Op& op, Grid grid) {
-  if (grid == Grid::kNone || op.flops <= 0 || op.outputs.empty()) return std::nullopt;
+  if (op.outputs.empty()) return std::nullopt;
   const std::vector<std::int64_t>& shape = op.outputs.front().shape;
-  if (shape.size() < 2) return std::nullopt;
-  double elements = 1;
-  for (const std::int64_t dimension : shape) elements *= static_cast<double>(dimension);
-  if (elements <= 0) return std::nullopt;
-  // Columns are output channels: the axis behind the batch of an image, the first of a filter (OIHW).
+  // Columns are output channels: the axis behind the batch of an image, the first of a filter (OIHW). The output of
+  // a filter's gradient is a filter; that of everything else of a convolution is an image.
   const bool channels_first = grid == Grid::kMatrix && IsChannelsFirst(op);
-  const std::size_t channels = channels_first ? (IsFilterGradient(op) ? 0 : 1) : shape.size() - 1;
-  MatrixProduct product;
-  product.columns = static_cast<double>(shape[channels]);
-  product.rows =
-      grid == Grid::kBatched ? static_cast<double>(shape[shape.size() - 2]) : elements / product.columns;
-  product.count = elements / (product.rows * product.columns);
-  product.depth = op.flops / (2 * elements);
-  return product;
+  const std::size_t channels = op.type.ends_with("BackpropFilter") ? 0 : 1;
+  const double groups = grid == Grid::kMatrix ? GroupsOf(op) : 1;
+  return ProductOf({op.flops, shape, grid, channels_first ? channels : shape.size() - 1, groups});
+}
+
+double PositionsOf(const std::optional<MatrixProduct>& product, const sim::Output& output) {
+  return product && output.shape.front() > 0 ? product->rows / static_cast<double>(output.shape.front()) : 0;
+}
+
+// ---- the backward pass of a convolution: inputs are the gradient of its output, its image and its filter
+
+struct KernelNames {
+  std::string_view image;   // type of the op that computes the gradient of the image alone
+  std::string_view filter;  // and of the filter
+};
+
+KernelNames NamesOf(bool is_depthwise, bool is_transposed, std::size_t axes) {
+  if (is_depthwise) return {"DepthwiseConv2dNativeBackpropInput", "DepthwiseConv2dNativeBackpropFilter"};
+  if (axes == 3) return {is_transposed ? "Conv1D" : "Conv1DBackpropInput", "Conv1DBackpropFilter"};
+  if (axes == 5) return {is_transposed ? "Conv3D" : "Conv3DBackpropInput", "Conv3DBackpropFilter"};
+  return {is_transposed ? "Conv2D" : "Conv2DBackpropInput", "Conv2DBackpropFilter"};
+}
+
+// Which of image, filter and bias each output is the gradient of. Where the op does not say, outputs are told by
+// their shapes.
+std::vector<int> GradientsOf(const sim::OpGraph& graph, const sim::Op& op) {
+  std::vector<int> of;
+  const sim::Attribute* found = sim::FindAttribute(op.attributes, "output_mask");
+  if (const auto* mask = found != nullptr ? std::get_if<sim::Attribute::List>(&found->value) : nullptr) {
+    for (std::size_t i = 0; i < mask->size(); ++i) {
+      const bool* asked = std::get_if<bool>(&(*mask)[i].value);
+      if (asked != nullptr && *asked) of.push_back(static_cast<int>(i));
+    }
+    if (of.size() == op.outputs.size()) return of;
+    of.clear();
+  }
+  for (const sim::Output& output : op.outputs) {
+    const bool is_image =
+        output.shape == OutputOf(graph, op.inputs[1]).shape && (of.empty() || of.back() != 0);
+    of.push_back(is_image ? 0 : output.shape.size() > 1 ? 1 : 2);
+  }
+  return of;
+}
+
+std::vector<OpWork> BackwardKernels(const sim::OpGraph& graph, const sim::Op& op) {
+  const sim::Output& gradient = OutputOf(graph, op.inputs[0]);
+  const sim::Output& image = OutputOf(graph, op.inputs[1]);
+  const sim::Output& filter = OutputOf(graph, op.inputs[2]);
+  const double groups = GroupsOf(op);
+  const bool is_depthwise = groups > 1 && image.shape.size() == 4 && filter.shape.size() == 4 &&
+                            static_cast<double>(image.shape[1]) == groups && filter.shape[1] == 1;
+  const KernelNames names =
+      NamesOf(is_depthwise, sim::FindBool(op.attributes, "transposed").value_or(false), image.shape.size());
+  const std::vector<int> of = GradientsOf(graph, op);
+  const auto products = std::ranges::count_if(of, [](int one) { return one < 2; });
+  std::vector<OpWork> kernels;
+  for (std::size_t i = 0; i < of.size(); ++i) {
+    const sim::Output& output = op.outputs[i];
+    const bool is_image = of[i] == 0;
+    OpWork work;
+    work.type = of[i] == 2 ? std::string_view("BiasAddGrad") : is_image ? names.image : names.filter;
+    const OpType& row = *FindOpType(work.type);
+    work.op_class = of[i] == 2 ? row.op_class : ClassOf(op, row);
+    work.bytes = static_cast<double>(gradient.bytes + output.bytes);
+    work.dtype = DtypeOf(graph, op);
+    work.elements = ElementsOf(output);
+    work.row = output.shape.empty() ? 0 : static_cast<double>(output.shape.back());
+    work.family = FamilyOf(work.type, work.op_class);
+    work.tf32 = Tf32Of(graph, op, work.op_class);
+    if (of[i] < 2) {
+      work.flops = op.flops / static_cast<double>(products);
+      work.bytes += static_cast<double>(is_image ? filter.bytes : image.bytes);
+      work.product = ProductOf({work.flops, output.shape, row.grid, is_image ? std::size_t{1} : 0, groups});
+      if (work.op_class == OpClass::kConvolution) work.positions = PositionsOf(work.product, output);
+    }
+    kernels.push_back(work);
+  }
+  return kernels;
+}
+
+// Each expert that is reached multiplies its own rows; the gradient of the weights [experts, rows, columns] is a product
+// for each expert already.
+void SplitByExperts(const sim::Op& op, MatrixProduct& product) {
+  const double experts = sim::FindNumber(op.attributes, "experts").value_or(1) * ShareOfExperts(op);
+  if (op.outputs.front().shape.size() == 2) {
+    product.count = std::max(1.0, std::round(experts));
+    product.rows /= product.count;
+  } else if (op.outputs.front().shape.size() == 3) {
+    const std::vector<std::int64_t>& shape = op.outputs.front().shape;
+    product.count = static_cast<double>(shape[0]);
+    product.rows = static_cast<double>(shape[1]);
+  }
 }
 
 std::string TensorText(const sim::Output& output) {
@@ -138,8 +275,8 @@ struct AttributeText {
 };
 
 std::string WorkAttributes(const sim::Op& op) {
-  static constexpr std::array kKeys = {"data_format", "dilations",   "groups",      "kernel",
-                                       "padding",     "transpose_a", "transpose_b", "strides"};
+  static constexpr std::array kKeys = {"data_format", "dilations",   "groups",      "kernel", "padding",
+                                       "tf32",        "transpose_a", "transpose_b", "strides"};
   std::vector<std::string> parts;
   for (const char* key : kKeys) {
     const sim::Attribute* found = sim::FindAttribute(op.attributes, key);
@@ -166,10 +303,26 @@ OpWork WorkOf(const sim::OpGraph& graph, sim::OpIndex index) {
     work.row = static_cast<double>(op.outputs.front().shape.back());
   work.family = FamilyOf(op.type, work.op_class);
   work.type = op.type;
+  if (IsContraction(work.op_class)) work.tf32 = Tf32Of(graph, op, work.op_class);
   if (row != nullptr) work.product = ProductOf(op, row->grid);
-  if (work.op_class == OpClass::kConvolution && work.product && op.outputs.front().shape.front() > 0)
-    work.positions = work.product->rows / static_cast<double>(op.outputs.front().shape.front());
+  if (op.type == kGroupedProduct && work.product) SplitByExperts(op, *work.product);
+  if (work.op_class == OpClass::kConvolution && work.product)
+    work.positions = PositionsOf(work.product, op.outputs.front());
   return work;
+}
+
+double ShareOfExperts(const sim::Op& op) {
+  const auto experts = sim::FindNumber(op.attributes, "experts");
+  const auto rows = sim::FindNumber(op.attributes, "rows");
+  if (op.type != kGroupedProduct || !experts || !rows || *experts < 1 || *rows < 0) return 1;
+  if (*experts == 1) return *rows > 0 ? 1 : 0;
+  return 1 - PortableExp(std::max(-700.0, *rows * PortableLog(1 - 1 / *experts)));
+}
+
+std::vector<OpWork> KernelsOf(const sim::OpGraph& graph, sim::OpIndex index) {
+  const sim::Op& op = graph.ops[static_cast<std::size_t>(index)];
+  if (op.type != kConvolutionBackward || op.inputs.size() < 3) return {WorkOf(graph, index)};
+  return BackwardKernels(graph, op);
 }
 
 std::string Signature(const sim::OpGraph& graph, sim::OpIndex index) {

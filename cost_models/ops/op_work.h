@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "cost_models/cost_models.h"
 #include "sim/op_graph.h"
@@ -28,12 +29,21 @@ struct OpWork {
   double row = 0;                        // length of the first output's last dimension; 0 if not known
   double positions = 0;                  // of convolutions: outputs of one image and channel; 0 if not known
   std::string_view family;               // FamilyOf()
-  std::string_view type;                 // of the op; "" of a row that names none
+  std::optional<bool> tf32;  // whether its f32 products run in TF32, where the op or its graph says so
+  std::string_view type;     // of the op; "" of a row that names none
 };
 
-// Class kNothing and all zero for views and for variables, constants and placeholders. The work's dtype and
-// type point into the graph.
+// Of the op as a whole. Class kNothing and all zero for views and for variables, constants and placeholders. The
+// work's dtype and type point into the graph.
 OpWork WorkOf(const sim::OpGraph& graph, sim::OpIndex op);
+
+// What its kernels do, one after the other: WorkOf() alone, but for ConvBackward. That has a product for the gradient of
+// the image, one for that of the filter and a sum for that of the bias, each only where the op has such an output.
+std::vector<OpWork> KernelsOf(const sim::OpGraph& graph, sim::OpIndex op);
+
+// How many of its experts' weights a GroupedMatMul reads, as a share: `rows` tokens that choose evenly among E experts
+// reach E (1 - (1 - 1/E)^rows) of them on average. 1 of every other op, and where the graph does not say E and rows.
+double ShareOfExperts(const sim::Op& op);
 
 // Tells apart what runs at different speeds and nothing else: type, shapes and types of inputs and outputs,
 // and the attributes that change the work. Tensors of unknown shape stand with their bytes. The key of

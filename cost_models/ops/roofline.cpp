@@ -33,7 +33,7 @@ Rates RatesOf(const OpWork& work, const DeviceSheet& sheet, const ClassEfficienc
   const bool contraction = IsContraction(work.op_class);
   const OpClass arithmetic = contraction ? work.op_class : OpClass::kGemm;
   const OpClass memory = contraction ? OpClass::kElementwise : work.op_class;
-  const bool rounded = tf32[static_cast<std::size_t>(arithmetic)];
+  const bool rounded = work.tf32.value_or(tf32[static_cast<std::size_t>(arithmetic)]);
   return {PeakOf(sheet, work.dtype, rounded) * EfficiencyOf(efficiency, arithmetic) * 1e-6,
           sheet.memory_bandwidth * EfficiencyOf(efficiency, memory) * 1e-6};
 }
@@ -78,6 +78,7 @@ double CpuMicros(const OpWork& work, const DeviceSheet& sheet, const Rates& rate
 }  // namespace
 
 double PeakOf(const DeviceSheet& sheet, std::string_view dtype, bool tf32) {
+  if (dtype == "bf16" && sheet.peak_bf16 > 0) return sheet.peak_bf16;
   const bool half = dtype == "f16" || dtype == "bf16" || dtype == "f8" || dtype == "i8" || dtype == "u8";
   if (half && sheet.peak_f16 > 0) return sheet.peak_f16;
   if (dtype == "f64" && sheet.peak_f64 > 0) return sheet.peak_f64;

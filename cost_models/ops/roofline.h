@@ -31,7 +31,7 @@ ClassEfficiency DefaultEfficiency(const Catalogue& catalogue, sim::DeviceClass d
 
 struct RooflineOptions {
   bool waves = true;  // count waves of tiles where the grid is known
-  Tf32Classes tf32;   // contractions whose f32 ops use TF32 where the device has it
+  Tf32Classes tf32;   // contractions whose f32 ops use TF32 where the device has it and the work does not say
 };
 
 // Arithmetic of a number format [FLOP/s]; of f32 in TF32 where the device has it.

@@ -144,6 +144,7 @@ std::string StructuralFingerprint(const Catalogue& catalogue, const std::string&
       fmt::format("{} {} {} {} {} {} {} {} {} {}", sheet->peak_f32, sheet->peak_tf32, sheet->peak_f16,
                   sheet->peak_f64, sheet->memory_bandwidth, sheet->core_bandwidth, sheet->multiprocessors,
                   sheet->cores, sheet->kernel_us, sheet->ramp_us);
+  if (sheet->peak_bf16 > 0) text += fmt::format(" {}", sheet->peak_bf16);
   for (const double share : DefaultEfficiency(catalogue, sheet->kind.device_class))
     text += fmt::format(" {}", share);
   for (const Tile& tile : catalogue.Tiles())

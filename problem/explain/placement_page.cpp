@@ -11,6 +11,7 @@
 #include "problem/explain/memory_parts.h"
 #include "problem/explain/page_data.h"
 #include "problem/explain/report.h"
+#include "problem/framework/framework.h"
 
 namespace stowplan::problem {
 namespace {
@@ -349,8 +350,8 @@ class PagePrinter {
     const auto add = [&](const std::string& what, const std::string& value) {
       text += fmt::format("<dt>{}</dt><dd>{}</dd>\n", output::EscapeHtml(what), output::EscapeHtml(value));
     };
-    add("simulated by", fmt::format("the {} rules; prices: {}", sim::ToString(cluster_.rules),
-                                    study_.problem.costs().cost_model));
+    add("simulated by",
+        fmt::format("the {}; prices: {}", RulesText(cluster_), study_.problem.costs().cost_model));
     for (const auto& [what, value] : facts_) add(what, value);
     return text + "</dl>\n</section>\n";
   }

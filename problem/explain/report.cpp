@@ -8,6 +8,7 @@
 
 #include "output/console.h"
 #include "problem/explain/path_shares.h"
+#include "problem/framework/framework.h"
 #include "sim/analysis/explain.h"
 
 namespace stowplan::problem {
@@ -40,7 +41,7 @@ std::string DevicesText(const sim::Outcome& outcome, const sim::Problem& problem
                   output::BytesText(static_cast<double>(device.capacity())),
                   output::Bar(full, kDeviceBarWidth) + (full > 1 ? " too much" : " " + PercentText(full))});
   }
-  return table.ToString();
+  return table.ToString() + output::Wrapped(ReserveText(problem.cluster()), 0, output::kLineWidth);
 }
 
 std::string LinksText(const sim::Outcome& outcome, const sim::Problem& problem) {
@@ -146,12 +147,11 @@ std::string PricesText(const sim::Problem& problem, const sim::Placement& placem
 
 std::string PrintReport(const sim::Outcome& outcome, const sim::Problem& problem,
                         const sim::Placement& placement) {
-  std::string text =
-      output::Wrapped(fmt::format("{} on {} ({}, {}): {}", problem.graph().name, problem.cluster().name,
-                                  sim::ToString(problem.cluster().rules), problem.costs().cost_model,
-                                  VerdictText(outcome, problem)),
-                      0, output::kLineWidth) +
-      "\n";
+  std::string text = output::Wrapped(fmt::format("{} on {} ({}, {}): {}", problem.graph().name,
+                                                 problem.cluster().name, RulesText(problem.cluster()),
+                                                 problem.costs().cost_model, VerdictText(outcome, problem)),
+                                     0, output::kLineWidth) +
+                     "\n";
   text += DevicesText(outcome, problem, placement);
   text += LinksText(outcome, problem);
   const sim::Explanation explanation = sim::Explain(problem, placement, outcome);

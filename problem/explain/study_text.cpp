@@ -6,6 +6,7 @@
 #include "problem/explain/memory_parts.h"
 #include "problem/explain/report.h"
 #include "problem/explain/study.h"
+#include "problem/framework/framework.h"
 
 namespace stowplan::problem {
 namespace {
@@ -21,10 +22,10 @@ std::string Part(sim::Picos time, const Study& study) {
 
 std::string HeadText(const Study& study) {
   const sim::Problem& problem = study.problem;
-  std::string text = output::Wrapped(
-      fmt::format("{} on {} ({} rules): {}", problem.graph().name, problem.cluster().name,
-                  sim::ToString(problem.cluster().rules), VerdictText(study.outcome, problem)),
-      0, output::kLineWidth);
+  std::string text =
+      output::Wrapped(fmt::format("{} on {} ({}): {}", problem.graph().name, problem.cluster().name,
+                                  RulesText(problem.cluster()), VerdictText(study.outcome, problem)),
+                      0, output::kLineWidth);
   if (study.bound.nothing_fits) {
     text += "It is proven that no placement fits.\n";
   } else if (const auto gap = study.gap(); gap && *gap > 1.005) {

@@ -14,6 +14,7 @@
 #include "profiler/host_machine.h"
 #include "profiler/main/commands.h"
 #include "sim/base/error.h"
+#include "sim/formats/document/source.h"
 #include "stowplan_revision.h"
 
 namespace stowplan::profiler {
@@ -46,7 +47,7 @@ std::string OneLine(std::string text) {
 }
 
 int Fail(int status, const std::string& sentence) {
-  fmt::print(stderr, "stowplan-profile: {}\n", OneLine(sentence));
+  fmt::print(stderr, "stowplan-profile: {}\n", formats::Printable(OneLine(sentence)));
   return status;
 }
 

@@ -13,11 +13,11 @@ from pathlib import Path as _Path
 from . import _core
 from ._core import InputError, RunError
 from ._graph import Graph
-from ._problem import Batch, Bounds, Explanation, Problem, Search, Simulation, Training, train
+from ._problem import Batch, Bounds, Explanation, Problem, Rival, Search, Simulation, Training, train
 from ._tables import Row, agents, clusters, cost_models, groupers, workloads
 from .agent import Agent
 
-__all__ = ["Agent", "Batch", "Bounds", "Explanation", "Graph", "InputError", "Problem", "Row", "RunError", "Search", "Simulation", "Training",
+__all__ = ["Agent", "Batch", "Bounds", "Explanation", "Graph", "InputError", "Problem", "Rival", "Row", "RunError", "Search", "Simulation", "Training",
            "agents", "clusters", "cost_models", "groupers", "train", "workloads"]
 
 # The learning agents stand beside the module where it is installed, in the build folder where it is built.

@@ -34,17 +34,21 @@ class Graph:
     def load(cls, name_or_path: str) -> "Graph":
         """A workload (`stowplan.workloads()`) with parameters, "nmt(layers=4)", or a file: stowplan.graph, ONNX and what else
         `stowplan list importers` tells. What one should know of how a file was read is a warning."""
-        core = _core.load_graph(str(name_or_path))
+        return cls._told(_core.load_graph(str(name_or_path)), str(name_or_path))
+
+    @classmethod
+    def _told(cls, core: _core.Graph, source: str) -> "Graph":
         for note in core.notes:
-            warnings.warn(f"{name_or_path}: {note}", stacklevel=2)
-        return cls(core, str(name_or_path))
+            warnings.warn(f"{source}: {note}", stacklevel=3)
+        return cls(core, source)
 
     @classmethod
     def from_dict(cls, graph: Mapping[str, Any]) -> "Graph":
-        """What a stowplan.graph file holds (docs/formats.md); `format` and `version` may be left out."""
+        """What a stowplan.graph file holds (docs/formats.md); `format` and `version` may be left out. What cannot be true of it is
+        a warning."""
         name = str(graph.get("name", "graph"))
         whole = {"format": "stowplan.graph", "version": 1, "name": name, **graph}
-        return cls(_core.parse_graph(json.dumps(whole, default=_plain), name), name)
+        return cls._told(_core.parse_graph(json.dumps(whole, default=_plain), name), name)
 
     @classmethod
     def from_nodes_and_edges(cls, nodes: Iterable[Node], edges: Iterable[Edge], name: str = "graph") -> "Graph":
@@ -113,6 +117,10 @@ class Graph:
                  for op, label in enumerate(labels)]
         return cls.from_nodes_and_edges(nodes, [(labels[start], labels[end]) for start, end in pairs.T.tolist()], name)
 
+    def __reduce__(self) -> Tuple[Any, ...]:
+        # A pickle, and a copy, is what a file holds.
+        return _from_text, (self._core.json(), self._source)
+
     @property
     def name(self) -> str:
         return self._core.name
@@ -146,3 +154,7 @@ class Graph:
 
     def __repr__(self) -> str:
         return f"<stowplan.Graph {self.name}: {len(self)} ops>"
+
+
+def _from_text(text: str, source: str) -> Graph:
+    return Graph(_core.parse_graph(text, source), source)

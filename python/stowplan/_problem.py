@@ -3,7 +3,7 @@
 import json
 import warnings
 from dataclasses import dataclass
-from typing import Any, Dict, List, Mapping, Optional, Sequence, Union
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
@@ -48,12 +48,25 @@ class Simulation:
 
 
 @dataclass(frozen=True)
+class Rival:
+    """A placement that needs no search: all on one device, an even split by layers, accelerate's `device_map="auto"`."""
+
+    name: str
+    placement: np.ndarray  #: [units] int32
+    runtime_us: float  #: as if memory were unlimited
+    fits: bool
+    peak_bytes: np.ndarray  #: [devices of the cluster] int64
+
+
+@dataclass(frozen=True)
 class Search:
     """What an agent found."""
 
     agent: str  #: with the parameters in force
-    placement: Optional[np.ndarray]  #: [units] int32, the best that fits; None = none was seen
+    placement: Optional[np.ndarray]  #: [units] int32, of those that fit and are about as fast as the best the plainest; None = none fits
     runtime_us: float  #: of that; infinite = none was seen
+    best_runtime_us: float  #: of the fastest sample
+    rivals: List[Rival]  #: the simplest placements, to compare with
     samples: int  #: placements evaluated
     distinct: int  #: of these
     proposals: int  #: placements that the agent stood for
@@ -61,6 +74,7 @@ class Search:
     wall_seconds: float
     simulator_seconds: float  #: of these
     curve: np.ndarray  #: one entry for each improvement: sample (from 1), runtime_us, wall_seconds
+    left_out: List[str]  #: members that the portfolio did without, each with the reason; also a warning
 
 
 @dataclass(frozen=True)
@@ -119,20 +133,23 @@ class Problem:
     devices       names, kinds or classes that placements may use: "gpu", "gpu0,gpu1"; empty = all
     grouper       what is placed as one: "colocation" (ops that must share a device), "neighbour(groups=128)", …
     cost_model    what prices ops without a measured time, a spec or a parameter file; empty = the default chain
-    rules, interconnect, memory, sheets
-                  as the options of the command line (docs/cli.md): "native", "fifo", ["gpu=4GiB"], ["sheet.yaml"]
+    rules, interconnect, memory, sheets, reserve
+                  as the options of the command line (docs/cli.md): "native", "fifo", ["gpu=4GiB"], ["sheet.yaml"], "500MiB+4%"
     """
 
     def __init__(self, graph: Union[Graph, str], cluster: Cluster, *, devices: str = "", grouper: str = "colocation",
                  cost_model: str = "", rules: str = "", interconnect: str = "", memory: Sequence[str] = (),
-                 sheets: Sequence[str] = ()) -> None:
+                 sheets: Sequence[str] = (), reserve: str = "") -> None:
         self.graph = graph if isinstance(graph, Graph) else Graph.load(graph)
-        text = ""
-        if not isinstance(cluster, str):
-            text = json.dumps({"format": "stowplan.cluster", "version": 1, **cluster})
-            cluster = str(cluster.get("name", "cluster"))
-        self._core = _core.Problem(self.graph._core, self.graph._source, cluster, text, cost_model, rules, interconnect,
-                                   list(memory), list(sheets), grouper, devices)
+        if isinstance(cluster, str):
+            named = (cluster, _text_of(cluster))
+        else:
+            named = (str(cluster.get("name", "cluster")), json.dumps({"format": "stowplan.cluster", "version": 1, **cluster}))
+        self._make(*named, cost_model, rules, interconnect, list(memory), list(sheets), grouper, devices, reserve)
+
+    def _make(self, *settings: Any) -> None:
+        self._settings = settings
+        self._core = _core.Problem(self.graph._core, self.graph._source, *settings)
         facts = self._core.facts()
 
         def array(key: str, dtype: Any) -> np.ndarray:
@@ -155,6 +172,11 @@ class Problem:
         self.edge_bytes = array("edge_bytes", np.int64)  #: [m]; 0 = only waits
         self.reference_runtime_us: float = facts["reference_runtime_us"]  #: of a trivial placement; scales rewards
         self.reference: str = facts["reference"]  #: which one
+
+    def __reduce__(self) -> Tuple[Any, ...]:
+        # Graph and settings are plain data: a pickle, and a copy, is loaded and priced again. Of files the cluster's is in it;
+        # those of prices are read again where they are.
+        return _from_settings, (self.graph, self._settings)
 
     def simulate(self, placement: Placement) -> Simulation:
         """One placement, with its timeline: a device of the cluster for each unit, a mapping from all ops' names to devices' names,
@@ -182,15 +204,21 @@ class Problem:
                      reward=np.frombuffer(out["reward"], np.float64))
 
     def search(self, agent: str = "local_search", samples: int = 1000, seed: int = 1, threads: int = 0, init: str = "",
-               learn: bool = True) -> Search:
+               learn: bool = True, within: float = 1) -> Search:
         """Lets an agent (`stowplan.agents()`), with parameters in parentheses, evaluate up to `samples` placements. Same seed, same
-        result, whatever the number of threads. `init`: weights a learner starts from; `learn=False`: it changes none. Ctrl-C ends
-        it at the next sample, and what was found is lost."""
-        out = self._core.search(agent, samples, seed, threads, init, learn)
+        result, whatever the number of threads. `init`: weights a learner starts from; `learn=False`: it changes none. `within`: of
+        placements that take that many percent longer than the fastest at most, the plainest is given: fewest devices, then fewest
+        bytes sent, then the lowest fullest device. Ctrl-C ends it, and what was found is lost; a partitioner or a linear program of
+        a library comes to its end first."""
+        out = self._core.search(agent, samples, seed, threads, init, learn, within)
+        for member in out["left_out"]:
+            warnings.warn(f"the portfolio does without {member}", stacklevel=2)
         found = out.get("placement")
+        rivals = [Rival(**{**one, "placement": np.frombuffer(one["placement"], np.int32),
+                           "peak_bytes": np.frombuffer(one["peak_bytes"], np.int64)}) for one in out["rivals"]]
         return Search(placement=None if found is None else np.frombuffer(found, np.int32), runtime_us=out.get("runtime_us", float("inf")),
-                      curve=_table(_CURVE, "curve_", out),
-                      **{key: out[key] for key in ("agent", "samples", "distinct", "proposals", "screens", "wall_seconds", "simulator_seconds")})
+                      best_runtime_us=out.get("best_runtime_us", float("inf")), rivals=rivals, curve=_table(_CURVE, "curve_", out),
+                      **{key: out[key] for key in ("agent", "samples", "distinct", "proposals", "screens", "wall_seconds", "simulator_seconds", "left_out")})
 
     def bounds(self) -> Bounds:
         """Proven lower bounds over all placements on `devices`; seconds for a graph of 50,000 ops."""
@@ -247,6 +275,24 @@ class Problem:
 
     def __repr__(self) -> str:
         return f"<stowplan.Problem {self.graph.name} on {self.cluster_name}: {self.units} units, {len(self.devices)} devices>"
+
+
+def _from_settings(graph: Graph, settings: Tuple[Any, ...]) -> Problem:
+    problem = Problem.__new__(Problem)
+    problem.graph = graph
+    problem._make(*settings)
+    return problem
+
+
+def _text_of(cluster: str) -> str:
+    """Of a cluster's file; nothing of a cluster that is known by name, and of a file that is not plain text."""
+    if cluster.split("(")[0] in {row["name"] for row in _core.clusters()}:
+        return ""
+    try:
+        with open(cluster, encoding="utf-8") as file:
+            return file.read()
+    except (OSError, UnicodeDecodeError):
+        return ""
 
 
 def train(agent: str, problems: Sequence[Problem], samples: int, path: str, *, seed: int = 1, threads: int = 0, init: str = "") -> Training:

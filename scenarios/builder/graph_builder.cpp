@@ -12,6 +12,7 @@ sim::Attributes LocationAttributes(const Location& location) {
   sim::Attributes attributes;
   if (location.stage >= 0) AddAttribute(attributes, "stage", std::int64_t{location.stage});
   if (location.branch >= 0) AddAttribute(attributes, "branch", std::int64_t{location.branch});
+  if (location.reached < 1) AddAttribute(attributes, "reached", location.reached);
   return attributes;
 }
 
@@ -116,7 +117,7 @@ Tensor GraphBuilder::AppendAt(const OpSpec& spec, const std::string& full_name, 
     op.colocate = this->op(spec.inputs.at(static_cast<std::size_t>(spec.colocate_with))).colocate;
   }
   op.flops = spec.flops;
-  op.framework_ops = options_.framework_ops;
+  op.framework_ops = location.is_issued ? options_.framework_ops : 0;
   op.group = location.group;
   op.phase = phase;
   op.attributes = LocationAttributes(location);

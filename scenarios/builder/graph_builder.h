@@ -60,12 +60,14 @@ inline constexpr std::size_t kMostOps = 2'000'000;
 // Before one more op is added to a graph that is being built. Throws InputError.
 void CheckNumberOfOps(const sim::OpGraph& graph, std::size_t most = kMostOps);
 
-// Where an op stands in the model: what experts and groupers read. Written as attributes `stage` and `branch`
+// Where an op stands in the model: what experts and groupers read. Written as attributes `stage`, `branch` and `reached`
 // and as `group`; backward ops inherit those of their forward op, updates those of their variable.
 struct Location {
   int stage = -1;          // LSTM layer or vision block, from 0; -1 = none
   int branch = -1;         // parallel path inside the block, from 0; -1 = none
   std::string group = {};  // name of the stage
+  double reached = 1;      // share of steps in which the op runs: an expert that no token goes to does not
+  bool is_issued = true;   // costs the host thread; so many of the experts as are reached on average
 };
 sim::Attributes LocationAttributes(const Location& location);
 
@@ -116,6 +118,10 @@ class GraphBuilder {
   // Of the ops that follow.
   void SetLocation(Location location) { location_ = std::move(location); }
   void SetBranch(int branch) { location_.branch = branch; }
+  void SetReached(double reached, bool is_issued = true) {
+    location_.reached = reached;
+    location_.is_issued = is_issued;
+  }
 
   Tensor Placeholder(const std::string& name, const Shape& shape, const std::string& dtype = "f32");
   Tensor Constant(const std::string& name, const Shape& shape, const std::string& dtype = "f32");

@@ -18,8 +18,7 @@ void WriteCpu(ClusterText& yaml, int cpu) {
 void WriteGpus(ClusterText& yaml, int first, int gpus, const std::string& kind,
                const std::string& memory = "") {
   for (int gpu = first; gpu < first + gpus; ++gpu) {
-    yaml.Line(fmt::format("  - {{name: gpu{}, kind: {},{} reserve: 500MiB}}", gpu, kind, memory),
-              gpu == 0 ? "reserve assumed: a CUDA context and its libraries" : "");
+    yaml.Line(fmt::format("  - {{name: gpu{}, kind: {},{} reserve: auto}}", gpu, kind, memory));
   }
 }
 

@@ -68,7 +68,8 @@ class LayerSplitter {
                         "model itself.",
                         modules_.op(op).name));
       }
-      if (modules_.op(op).IsVariable()) AddWeight(op);
+      // What nothing reads (buffers that are kept beside others) says nothing of where work is done.
+      if (modules_.op(op).IsVariable() && !graph_.consumers(op).empty()) AddWeight(op);
     }
     if (layers_.empty())
       throw InputError("llama.cpp: the names of the weights spell no numbered layers (layers.3, layer3).");

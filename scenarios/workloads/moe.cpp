@@ -8,6 +8,9 @@
 //
 // A router scores the experts; each token goes to its top_k, each expert works on as many rows as it has places
 // (places that stay empty are worked on, tokens beyond them are dropped), the answers are weighted and summed.
+// An expert that no token goes to reads no weights. If tokens choose evenly, one of E experts is reached by some of n
+// tokens with probability 1 - (1 - top_k / E)^n: its ops take that share of their time (attribute `reached`). That is
+// 1 for the steps of training and 1/16 for one token that goes to 8 of 128. The host issues the ops of as many experts.
 // Left out: the loss that keeps experts evenly used.
 //
 // A stage is a layer. Expert e of every layer is branch e: the rule `branches` puts it on GPU e mod G and the rest
@@ -29,7 +32,15 @@ struct MixtureSizes {
   std::int64_t top_k;
   std::int64_t places;  // rows of an expert
   std::int64_t width;
+  double reached;  // probability that some token goes to a given expert
 };
+
+// By multiplications alone: the same bits on every machine.
+double Power(double share, std::int64_t times) {
+  double product = 1;
+  for (; times > 0 && product > 1e-18; --times) product *= share;
+  return product > 1e-18 ? product : 0;
+}
 
 // [T, n] -> [T, n]
 Tensor Mixture(GraphBuilder& b, const MixtureSizes& sizes, Tensor x) {
@@ -47,9 +58,12 @@ Tensor Mixture(GraphBuilder& b, const MixtureSizes& sizes, Tensor x) {
   OpSpec combine{.type = "ExpertCombine", .name = "combine", .inputs = {}, .outputs = {{rows}}};
   for (; part.output < sizes.experts; ++part.output) {
     b.SetBranch(part.output);
+    b.SetReached(sizes.reached,
+                 std::floor((part.output + 1) * sizes.reached) > std::floor(part.output * sizes.reached));
     combine.inputs.push_back(SwiGlu(b, "expert" + std::to_string(part.output), part, sizes.width));
   }
   b.SetBranch(-1);
+  b.SetReached(1);
   combine.inputs.push_back(weights);
   combine.inputs.push_back(experts);
   return b.Append(combine);
@@ -71,6 +85,7 @@ sim::OpGraph BuildMoe(const Settings& read) {
   const double share = static_cast<double>(sizes.tokens() * mixture.top_k) / mixture.experts;
   mixture.places = static_cast<std::int64_t>(std::ceil(share * capacity));
   mixture.width = sizes.feed_forward;
+  mixture.reached = 1 - Power(1 - static_cast<double>(mixture.top_k) / mixture.experts, sizes.tokens());
 
   GraphBuilder builder(read.name(), options.builder);
   BuildDecoder(builder, sizes, [&](Tensor x) { return Mixture(builder, mixture, x); });

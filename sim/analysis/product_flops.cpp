@@ -23,12 +23,6 @@ bool IsTold(const Output& output) {
   return !output.shape.empty() || !output.dtype.empty();
 }
 
-bool IsTrue(const Op& op, const std::string& key) {
-  const Attribute* found = FindAttribute(op.attributes, key);
-  const bool* value = found != nullptr ? std::get_if<bool>(&found->value) : nullptr;
-  return value != nullptr && *value;
-}
-
 // The one that all readings agree on.
 class Readings {
  public:
@@ -182,7 +176,7 @@ std::optional<double> ConvolutionFlops(const Op& op, const Convolution& of) {
 // A gradient of a convolution, or of a transposed one, which reads what the other makes.
 std::optional<double> EitherWay(const Op& op, const Convolution& of) {
   const Convolution turned{of.made, of.read, of.filter};
-  if (IsTrue(op, "transposed")) return ConvolutionFlops(op, turned);
+  if (FindBool(op.attributes, "transposed").value_or(false)) return ConvolutionFlops(op, turned);
   for (const Layout& layout : LayoutsOf(op)) {
     const auto straight = ConvolutionFlops(op, of, layout), other = ConvolutionFlops(op, turned, layout);
     if (!straight && !other) continue;
@@ -231,13 +225,12 @@ std::optional<double> ProductFlops(const Op& op, std::span<const Output> inputs)
   };
   const auto input = [&](std::size_t i) -> const Shape& { return inputs[i].shape; };
   if (type == "MatMul" || type == "Gemm" || type == "Linear" || type == "BatchMatMul" ||
-      type == "BatchMatMulV2" || type == "Einsum") {
+      type == "BatchMatMulV2" || type == "Einsum" || type == "GroupedMatMul") {
     if (!has(2)) return std::nullopt;
     const Three three = {&input(0), &input(1), &op.outputs[0].shape};
     if (const auto equation = FindString(op.attributes, "equation")) return EquationFlops(*equation, three);
     if (type == "Einsum") return std::nullopt;
-    const auto torch_op = FindString(op.attributes, "torch_op");
-    return torch_op && torch_op->ends_with("_grouped_mm") ? GroupedFlops(three) : MatrixFlops(three);
+    return type == "GroupedMatMul" ? GroupedFlops(three) : MatrixFlops(three);
   }
   if (type == "ConvTranspose") {
     if (!has(2)) return std::nullopt;

@@ -135,6 +135,7 @@ class ClusterReader {
     if (const auto routes = top_.Find("routes")) {
       for (const Value route : routes->items()) cluster_.routes.push_back(ReadRoute(route));
     }
+    cluster_.dispatch.automatic_per = cluster_.dispatch.automatic_order = true;
     if (const auto dispatch = top_.Find("dispatch")) cluster_.dispatch = ReadDispatch(*dispatch);
     return std::move(cluster_);
   }
@@ -223,7 +224,10 @@ class ClusterReader {
       fields.object().Fail(fmt::format(
           "has no \"memory\", which is required: the catalogue does not say how much a {} has", device.kind));
     }
-    if (const auto reserve = fields.Find("reserve")) {
+    const auto reserve = fields.Find("reserve");
+    device.automatic_reserve =
+        device.device_class != DeviceClass::kCpu && (!reserve || IsAutomatic(*reserve));
+    if (reserve && !IsAutomatic(*reserve)) {
       device.reserve = reserve->ByteCount();
       if (device.reserve > device.memory) {
         reserve->Fail(fmt::format("is {}, but must be at most the memory, {}", PrintBytes(device.reserve),
@@ -320,8 +324,11 @@ class ClusterReader {
   static Dispatch ReadDispatch(const Value& value) {
     const Fields fields(value, kDispatchKeys);
     Dispatch dispatch;
-    dispatch.per = ReadEnum(fields, "per", kPers, Dispatch::Per::kDevice);
-    dispatch.order = ReadEnum(fields, "order", kOrders, Dispatch::Order::kReady);
+    const auto per = fields.Find("per"), order = fields.Find("order");
+    dispatch.automatic_per = !per || kPers[per->Choice(kPers)] == kAutomatic;
+    if (!dispatch.automatic_per) dispatch.per = static_cast<Dispatch::Per>(per->Choice(kPers));
+    dispatch.automatic_order = !order;
+    if (order) dispatch.order = static_cast<Dispatch::Order>(order->Choice(kOrders));
     if (const auto cost = fields.Find("cost")) {
       dispatch.automatic = cost->Text() == kAutomatic;
       if (!dispatch.automatic) dispatch.cost = ReadTime(*cost, kMaxDispatch);

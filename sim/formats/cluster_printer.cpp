@@ -37,7 +37,8 @@ std::string YamlShare(std::int64_t ppm) {
 std::string PrintDevice(const Device& device) {
   std::string line = fmt::format(
       "  - {{name: {}, kind: {}, memory: {}, reserve: {}, granularity: {}, streams: {}, copy_engines: {}",
-      YamlText(device.name), YamlText(device.kind), PrintBytes(device.memory), PrintBytes(device.reserve),
+      YamlText(device.name), YamlText(device.kind), PrintBytes(device.memory),
+      device.automatic_reserve ? std::string(kAutomatic) : PrintBytes(device.reserve),
       PrintBytes(device.granularity), device.streams, device.copy_engines);
   if (!device.concurrency_ppm.empty()) {
     std::vector<std::string> rates;
@@ -86,10 +87,11 @@ std::string PrintCluster(const Cluster& cluster) {
   if (!cluster.name.empty()) out += fmt::format("name: {}\n", YamlText(cluster.name));
   out +=
       fmt::format("rules: {}\ninterconnect: {}\n", ToString(cluster.rules), YamlText(cluster.interconnect));
-  out += fmt::format("dispatch: {{per: {}, order: {}, cost: {}}}\n",
-                     kPers[static_cast<std::size_t>(dispatch.per)],
-                     kOrders[static_cast<std::size_t>(dispatch.order)],
-                     dispatch.automatic ? std::string(kAutomatic) : PrintTime(dispatch.cost));
+  out += fmt::format("dispatch: {{per: {}, ",
+                     dispatch.automatic_per ? kAutomatic : kPers[static_cast<std::size_t>(dispatch.per)]);
+  if (!dispatch.automatic_order)
+    out += fmt::format("order: {}, ", kOrders[static_cast<std::size_t>(dispatch.order)]);
+  out += fmt::format("cost: {}}}\n", dispatch.automatic ? std::string(kAutomatic) : PrintTime(dispatch.cost));
   out += "devices:\n";
   for (const Device& device : cluster.devices) out += PrintDevice(device);
   if (!cluster.switches.empty()) {

@@ -5,6 +5,7 @@
 
 #include "output/console.h"
 #include "output/csv.h"
+#include "output/markup.h"
 #include "tables/report/rendered_table.h"
 
 namespace stowplan::tables {
@@ -18,21 +19,6 @@ std::string CellText(const RenderedCell& cell) {
   if (!cell.kind.empty()) text += " " + cell.kind.substr(0, 1);
   if (!cell.remark.empty()) text += " !";
   return text;
-}
-
-std::string EscapeMarkdown(const std::string& text) {
-  std::string escaped;
-  for (const char c : text) {
-    if (c == '|') escaped += '\\';
-    escaped += c;
-  }
-  return escaped;
-}
-
-std::string MarkdownLine(const std::vector<std::string>& cells) {
-  std::string line = "|";
-  for (const std::string& cell : cells) line += " " + EscapeMarkdown(cell) + " |";
-  return line + "\n";
 }
 
 std::string MarkdownRule(std::size_t columns) {
@@ -57,8 +43,8 @@ std::vector<std::string> CellsOf(const RenderedLine& line) {
 
 std::string MarkdownTable(const std::vector<std::string>& header,
                           const std::vector<std::vector<std::string>>& rows) {
-  std::string text = MarkdownLine(header) + MarkdownRule(header.size());
-  for (const auto& row : rows) text += MarkdownLine(row);
+  std::string text = output::MarkdownRow(header) + MarkdownRule(header.size());
+  for (const auto& row : rows) text += output::MarkdownRow(row);
   return text;
 }
 
@@ -89,57 +75,45 @@ std::string MarkdownVerdict(const RenderedBlock& block) {
 }
 
 std::string MarkdownBlock(const RenderedBlock& block) {
-  std::string text = fmt::format("\n## {}\n\n{}\n\n", block.title, block.note);
+  std::string text = fmt::format("\n## {}\n\n{}\n\n", output::EscapeMarkdown(block.title),
+                                 output::EscapeMarkdown(block.note));
   std::vector<std::vector<std::string>> rows;
   for (const RenderedLine& line : block.lines) rows.push_back(CellsOf(line));
   text += MarkdownTable(HeaderOf(block), rows);
   text += "\nRows:\n\n";
-  for (const RenderedLine& line : block.lines) text += fmt::format("- {}: `{}`\n", line.name(), line.what);
+  for (const RenderedLine& line : block.lines)
+    text += fmt::format("- {}: {}\n", output::EscapeMarkdown(line.name()), output::MarkdownCode(line.what));
   return text;
 }
 
 std::string MarkdownFacts(const std::vector<std::pair<std::string, std::string>>& facts) {
   std::string text = "\n";
-  for (const auto& [what, value] : facts) text += fmt::format("- {}: {}\n", what, value);
+  for (const auto& [what, value] : facts)
+    text += fmt::format("- {}: {}\n", output::EscapeMarkdown(what), output::EscapeMarkdown(value));
   return text;
 }
 
 std::string MarkdownSection(const output::ReportSection& section) {
-  std::string text = fmt::format("\n### {}\n\n", section.title);
+  std::string text = fmt::format("\n### {}\n\n", output::EscapeMarkdown(section.title));
   // Many sentences are a list, one or two are prose.
   const bool list = section.sentences.size() > 2;
-  for (const std::string& sentence : section.sentences) text += (list ? "- " : "") + sentence + "\n";
+  for (const std::string& sentence : section.sentences)
+    text += (list ? "- " : "") + output::EscapeMarkdown(sentence) + "\n";
   if (section.rows.empty()) return text;
   return text + "\n" + MarkdownTable(section.header, section.rows);
 }
 
-std::string EscapeLatex(const std::string& text) {
-  std::string escaped;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (std::string_view("&%$#_{}").find(c) != std::string_view::npos) {
-      escaped += '\\';
-      escaped += c;
-    } else if (text.compare(i, 3, "–") == 0) {
-      escaped += "--";
-      i += 2;
-    } else {
-      escaped += c;
-    }
-  }
-  return escaped;
-}
-
 std::string LatexLine(const std::vector<std::string>& cells) {
   std::string line;
-  for (const std::string& cell : cells) line += (line.empty() ? "  " : " & ") + EscapeLatex(cell);
+  for (const std::string& cell : cells) line += (line.empty() ? "  " : " & ") + output::EscapeLatex(cell);
   return line + " \\\\\n";
 }
 
 }  // namespace
 
 std::string RenderMarkdown(const RenderedTable& table) {
-  std::string text = fmt::format("# {}: {}\n\n{}\n", table.name, table.title, fmt::join(table.outcome, "\n"));
+  std::string text = fmt::format("# {}: {}\n\n{}\n", table.name, output::EscapeMarkdown(table.title),
+                                 output::EscapeMarkdown(fmt::format("{}", fmt::join(table.outcome, "\n"))));
   if (const RenderedBlock* verdict = table.Verdict()) {
     text += fmt::format("\n{}.{}{}\n\n{}", verdict->shows, table.short_legend.empty() ? "" : " ",
                         table.short_legend, MarkdownVerdict(*verdict));
@@ -155,7 +129,7 @@ std::string RenderMarkdown(const RenderedTable& table) {
 
 std::string RenderMarkdownDetails(const RenderedTable& table) {
   std::string text = fmt::format("# {}: {}\n\nThe verdict is in [table.md](table.md).\n\n{}\n", table.name,
-                                 table.title, table.legend);
+                                 output::EscapeMarkdown(table.title), output::EscapeMarkdown(table.legend));
   for (const RenderedBlock& block : table.blocks) text += MarkdownBlock(block);
   text += "\n## Discussion\n";
   for (const output::ReportSection& section : table.discussion) text += MarkdownSection(section);
@@ -188,7 +162,7 @@ std::string RenderLatex(const RenderedTable& table) {
   for (const RenderedBlock& block : table.blocks) {
     const std::vector<std::string> header = HeaderOf(block);
     text += "\\begin{table}\n  \\centering\n  \\caption{" +
-            EscapeLatex(table.title + ". " + block.title + ". " + table.legend) + "}\n";
+            output::EscapeLatex(table.title + ". " + block.title + ". " + table.legend) + "}\n";
     text += "  \\label{tab:" + table.name + "-" + block.key + "}\n";
     text += "  \\begin{tabular}{l" + std::string(header.size() - 1, 'r') + "}\n  \\toprule\n";
     text += LatexLine(header) + "  \\midrule\n";

@@ -10,6 +10,7 @@
 
 #include "agents/agent.h"
 #include "output/console.h"
+#include "problem/framework/framework.h"
 #include "problem/loaded_problem.h"
 #include "problem/provenance.h"
 #include "scenarios/scenarios.h"
@@ -131,6 +132,7 @@ double SimulateSeconds(const TableDefinition& table, const std::vector<KindParam
       if (device.kind == table.parameters[p].kind) device.launch_cost = sim::FromMicros(values[p]);
     }
   }
+  problem::FillFromFramework(cluster, cell.graph);
   const auto model = cost_models::MakeCostModel(ModelSpec(table, borrowed, values));
   const sim::Problem problem(cell.graph, cluster, sim::PriceOps(cell.graph, cluster, *model));
   const agents::Task task = agents::MakeTask(problem, cell.grouper, cell.devices);

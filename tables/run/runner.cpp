@@ -5,12 +5,14 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "agents/agent.h"
 #include "agents/bounds/bounds.h"
+#include "output/console.h"
 #include "problem/fingerprint.h"
 #include "problem/provenance.h"
 #include "sim/base/error.h"
@@ -239,6 +241,7 @@ class CellRunner {
     search.learn = !plan.column->zero_shot;
     if (search.learn) search.checkpoint = CheckpointPath(plan, record);
     agent.Search(task, evaluator, search);
+    TellLeftOut(agent);
     if (evaluator.stop_requested() && evaluator.remaining() > 0) return false;
     STOWPLAN_CHECK(evaluator.samples() > 0);
     FillCounts(evaluator, plan.column->sampled, record);
@@ -247,6 +250,17 @@ class CellRunner {
     if (is_best) STOWPLAN_CHECK_EQ(*record.runtime_us, sim::ToMicros(evaluator.best_runtime()));
     if (!search.checkpoint.empty()) std::filesystem::remove(search.checkpoint);
     return true;
+  }
+
+  // Once for all cells of a run.
+  void TellLeftOut(const agents::Agent& agent) {
+    const auto* composed = dynamic_cast<const agents::Composed*>(&agent);
+    if (composed == nullptr) return;
+    const std::lock_guard<std::mutex> lock(left_out_mutex_);
+    for (const std::string& member : composed->LeftOut()) {
+      if (left_out_.insert(member).second)
+        output::TellSentence(fmt::format("stowplan: the portfolio does without {}.\n", member));
+    }
   }
 
   // Of the agent with all its settings: one that was stopped before they changed is no obstacle.
@@ -265,6 +279,8 @@ class CellRunner {
   const RunOptions& options_;
   std::map<LineKey, LineProblem> problems_;
   std::mutex policies_mutex_;
+  std::mutex left_out_mutex_;
+  std::set<std::string> left_out_;
   Policies policies_;
 };
 

@@ -1,7 +1,10 @@
 #include "agents/evaluator.h"
 
 #include <atomic>
+#include <chrono>
+#include <cstdlib>
 #include <limits>
+#include <thread>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -18,6 +21,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 using testing::SizeIs;
 using testing::ThrowsMessage;
 
@@ -209,6 +213,29 @@ TEST_F(EvaluatorTest, GoesOnFromItsState) {
   EXPECT_GE(second.curve()[2].wall_seconds, second.curve()[1].wall_seconds);
 }
 
+// What a resumed search would choose from is what one without interruption would.
+TEST_F(EvaluatorTest, AStateHoldsThePlainest) {
+  Evaluator first(task_, {.budget = 10, .within = 100});
+  for (const UnitPlacement& placement :
+       {UnitPlacement{1, 1, 2}, UnitPlacement{1, 1, 1}, UnitPlacement{0, 1, 2}})
+    first.Evaluate(placement);
+  Evaluator second(task_, {.budget = 10, .within = 100}), without(task_, Budget(10));
+  second.RestoreState(first.SaveState());
+  ASSERT_THAT(first.plainest().kept(), Not(IsEmpty()));
+  ASSERT_EQ(second.plainest().kept().size(), first.plainest().kept().size());
+  for (std::size_t i = 0; i < first.plainest().kept().size(); ++i) {
+    EXPECT_EQ(second.plainest().kept()[i].placement, first.plainest().kept()[i].placement);
+    EXPECT_EQ(second.plainest().kept()[i].plainness, first.plainest().kept()[i].plainness);
+  }
+  EXPECT_EQ(first.plainest().kept().front().plainness.devices, 1);
+  // Of a search that kept none the best is there.
+  without.Evaluate({1, 1, 2});
+  Evaluator third(task_, {.budget = 10, .within = 0.01});
+  third.RestoreState(without.SaveState());
+  ASSERT_THAT(third.plainest().kept(), SizeIs(1));
+  EXPECT_EQ(third.plainest().kept().front().placement, third.best());
+}
+
 TEST_F(EvaluatorTest, RefusesForeignStates) {
   Evaluator evaluator(task_, Budget(2));
   evaluator.Evaluate({1, 1, 1});
@@ -249,6 +276,26 @@ TEST_F(EvaluatorTest, AStateIsRestoredOnlyBeforeTheFirstSample) {
   const std::string empty = evaluator.SaveState();
   evaluator.Evaluate({1, 1, 1});
   EXPECT_DEATH(evaluator.RestoreState(empty), "samples");
+}
+
+// What is saved while an agent goes on does not change under who saves it.
+TEST_F(EvaluatorTest, CountsNothingMoreWhenItIsFrozen) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto counts_on = [this] {
+    std::atomic<std::int64_t> seen = 0;
+    Evaluator::Options options = Budget(1'000'000'000);
+    options.on_sample = [&](const Evaluator& now) { seen = now.samples(); };
+    Evaluator evaluator(task_, options);
+    std::thread([&] {
+      while (seen < 100) std::this_thread::yield();
+      evaluator.Freeze();
+      const std::int64_t samples = evaluator.samples();
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      std::_Exit(evaluator.samples() == samples && seen == samples && evaluator.has_best() ? 3 : 4);
+    }).detach();
+    for (;;) evaluator.Evaluate({1, 1, 1});
+  };
+  EXPECT_EXIT(counts_on(), testing::ExitedWithCode(3), "");
 }
 
 }  // namespace

@@ -5,6 +5,9 @@
 
 #include <gtest/gtest.h>
 
+#include "agents/random_numbers.h"
+#include "tests/agents/problems.h"
+
 namespace stowplan::agents {
 namespace {
 
@@ -37,6 +40,66 @@ TEST(HashOf, TellsUnitsApartInEveryLane) {
     }
   }
   EXPECT_EQ(hashes.size(), 300u);
+}
+
+// What the simulator carries between devices.
+TEST(Plainness, CountsWhatIsSent) {
+  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+    const auto made = RandomCase(seed, {.ops = 12, .gpus = 3});
+    const Task task = MakeTask(*made->problem, "colocation");
+    Rng rng(seed, "plainness");
+    const UnitPlacement placement = UniformPlacement(task, rng);
+    const auto simulator = sim::MakeSimulator(*made->problem);
+    const sim::Outcome& outcome =
+        simulator->Run(Expand(task, placement), {.record = sim::RunOptions::Record::kTimeline, .cutoff = {}});
+    std::vector<sim::Bytes> peak;
+    for (const sim::DeviceUse& use : outcome.devices) peak.push_back(use.peak);
+    const Plainness plainness = PlainnessOf(task, placement, peak);
+    sim::Bytes sent = 0;
+    for (const sim::TransferTimes& transfer : outcome.transfers) sent += transfer.bytes;
+    EXPECT_EQ(plainness.sent, sent) << seed;
+    EXPECT_EQ(plainness.devices, std::ssize(std::set<sim::DeviceIndex>(placement.begin(), placement.end())))
+        << seed;
+    double fullest = 0;
+    for (std::size_t d = 0; d < peak.size(); ++d)
+      fullest = std::max(fullest, static_cast<double>(peak[d]) /
+                                      static_cast<double>(task.device(static_cast<int>(d)).capacity()));
+    EXPECT_NEAR(static_cast<double>(plainness.fullest), 1e6 * fullest, 1) << seed;
+  }
+}
+
+// After every offer: the fastest of all, and the plainest of those that are within the share of it.
+TEST(PlainestPlacements, KeepsWhatASearchThroughAllFinds) {
+  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+    Rng rng(seed, "plainest");
+    const double within = 0.05 * static_cast<double>(rng.Below(4));
+    PlainestPlacements plainest(within);
+    std::vector<FittingPlacement> all;
+    for (int i = 0; i < 50; ++i) {
+      const auto draw = [&](std::int64_t values) {
+        return static_cast<std::int64_t>(rng.Below(static_cast<std::uint64_t>(values)));
+      };
+      all.push_back({{i},
+                     1000 - 2 * i + draw(200),
+                     {.devices = static_cast<int>(1 + draw(3)), .sent = draw(4), .fullest = draw(4)}});
+      plainest.Offer(all.back());
+      sim::Picos fastest = all.front().runtime;
+      for (const FittingPlacement& one : all) fastest = std::min(fastest, one.runtime);
+      const auto near = [&](const FittingPlacement& one) {
+        return static_cast<double>(one.runtime) <= (1 + within) * static_cast<double>(fastest);
+      };
+      Plainness least{.devices = 100, .sent = 0, .fullest = 0};
+      for (const FittingPlacement& one : all) {
+        if (near(one)) least = std::min(least, one.plainness);
+      }
+      ASSERT_EQ(plainest.kept().back().runtime, fastest) << seed << " " << i;
+      ASSERT_EQ(plainest.kept().front().plainness, least) << seed << " " << i;
+      ASSERT_TRUE(near(plainest.kept().front()));
+    }
+  }
+  PlainestPlacements none(-1);
+  none.Offer({{0}, 10, {}});
+  EXPECT_TRUE(none.kept().empty());
 }
 
 }  // namespace

@@ -1,9 +1,14 @@
 // The agent for those who do not want to choose one.
-#include <algorithm>
+#include "agents/search/portfolio.h"
 
+#include <algorithm>
+#include <limits>
+
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "agents/agent.h"
+#include "sim/base/error.h"
 #include "tests/agents/problems.h"
 
 namespace stowplan::agents {
@@ -48,6 +53,131 @@ TEST(Portfolio, TakesMachinesWithoutCpu) {
   const auto c = RandomCase(6, {.ops = 20, .gpus = 2, .cpu = false});
   const Task task = MakeTask(*c->problem, "");
   EXPECT_EQ(Record(kPortfolio, task, 20).size(), 20u);
+}
+
+// ---- members that cannot be asked
+
+enum class Fails { kMade, kRequired, kAtOnce, kAfterASample };
+constexpr Fails kWays[] = {Fails::kMade, Fails::kRequired, Fails::kAtOnce, Fails::kAfterASample};
+
+// The member as it is until it fails.
+class Failing final : public Agent {
+ public:
+  Failing(std::unique_ptr<Agent> member, Fails when)
+      : Agent(member->name()), member_(std::move(member)), when_(when) {}
+  void Require(const Task& /*task*/) override {
+    if (when_ == Fails::kRequired) throw RunError("its library is not there");
+  }
+  void Search(const Task& task, Evaluator& evaluator, const SearchOptions& /*options*/) override {
+    if (when_ == Fails::kAfterASample && evaluator.remaining() > 0) {
+      evaluator.CountProposal();
+      evaluator.Evaluate(UnitPlacement(task.units.ops.size(), task.devices.back()));
+    }
+    if (when_ == Fails::kAtOnce) throw std::bad_alloc();
+    throw InputError("it does not take this");
+  }
+
+ private:
+  std::unique_ptr<Agent> member_;
+  Fails when_;
+};
+
+AgentMaker MakerWhere(const std::function<bool(const std::string& name)>& fails, Fails when) {
+  return [=](const std::string& spec) -> std::unique_ptr<Agent> {
+    const std::string name = spec.substr(0, spec.find('('));
+    if (!fails(name)) return MakeAgent(spec);
+    if (when == Fails::kMade) throw std::runtime_error("no such thing");
+    return std::make_unique<Failing>(MakeAgent(spec), when);
+  };
+}
+
+struct Result {
+  sim::Picos best = std::numeric_limits<sim::Picos>::max();
+  std::vector<UnitPlacement> sampled;
+  std::vector<std::string> left_out;
+};
+
+Result Ask(const AgentMaker& make, const Task& task, std::int64_t budget) {
+  const std::unique_ptr<Agent> portfolio = MakePortfolioOf(AgentSettings(kPortfolio), make);
+  Evaluator evaluator(task, {.budget = budget});
+  Result result;
+  evaluator.observer = [&](std::int64_t, const UnitPlacement& placement, const Evaluation&) {
+    result.sampled.push_back(placement);
+  };
+  portfolio->Search(task, evaluator, {});
+  if (evaluator.has_best()) result.best = evaluator.best_runtime();
+  result.left_out = dynamic_cast<const Composed&>(*portfolio).LeftOut();
+  return result;
+}
+
+std::vector<std::string> MembersOf(const Task& task) {
+  std::vector<std::string> members;
+  Ask(
+      [&](const std::string& spec) {
+        members.push_back(spec.substr(0, spec.find('(')));
+        return MakeAgent(spec);
+      },
+      task, 20);
+  return members;
+}
+
+// Whoever fails, and however: the others are asked, the budget is spent, and it is said who was left out.
+TEST(Portfolio, DoesWithoutAnyOfItsMembers) {
+  const auto c = RandomCase(7, {.ops = 30, .gpus = 2});
+  const Task task = MakeTask(*c->problem, "");
+  const std::vector<std::string> members = MembersOf(task);
+  ASSERT_GT(members.size(), 8u);
+  for (const std::string& failing : members) {
+    for (const Fails when : kWays) {
+      const Result result =
+          Ask(MakerWhere([&](const std::string& name) { return name == failing; }, when), task, 40);
+      EXPECT_EQ(result.sampled.size(), 40u) << failing;
+      ASSERT_EQ(result.left_out.size(), 1u) << failing;
+      EXPECT_EQ(result.left_out.front().substr(0, failing.size() + 2), failing + ": ");
+      for (const std::string& other : members) {
+        if (other == failing || other == "pilot") continue;
+        EXPECT_LE(result.best, BestOf(other, task, 10)) << other << " without " << failing;
+      }
+    }
+  }
+}
+
+// Only where nobody can be asked is it an error: that of the first.
+TEST(Portfolio, FailsWhereAllFail) {
+  const auto c = RandomCase(8, {.ops = 10, .gpus = 2});
+  const Task task = MakeTask(*c->problem, "");
+  const auto all = [](const std::string&) { return true; };
+  EXPECT_THROW(Ask(MakerWhere(all, Fails::kRequired), task, 20), RunError);
+  EXPECT_THROW(Ask(MakerWhere(all, Fails::kAtOnce), task, 20), std::bad_alloc);
+  const Result kept = Ask(MakerWhere(all, Fails::kAfterASample), task, 20);
+  EXPECT_LT(kept.best, std::numeric_limits<sim::Picos>::max()) << "what was sampled is kept";
+  EXPECT_EQ(kept.left_out.size(), MembersOf(task).size() + 1) << "local_search, in place of pilot";
+}
+
+// A disk that is full, or Ctrl-C in Python, is no fault of a member.
+TEST(Portfolio, PassesOnWhatFailsInTheEvaluator) {
+  const auto c = RandomCase(9, {.ops = 10, .gpus = 2});
+  const Task task = MakeTask(*c->problem, "");
+  for (const std::int64_t last : {1, 5, 15}) {
+    Evaluator evaluator(task, {.budget = 40});
+    evaluator.observer = [&](std::int64_t sample, const UnitPlacement&, const Evaluation&) {
+      if (sample == last) throw RunError("the disk is full");
+    };
+    EXPECT_THROW(MakeAgent(kPortfolio)->Search(task, evaluator, {}), RunError);
+    EXPECT_EQ(evaluator.samples(), last);
+  }
+}
+
+// More devices than pilot's screens take.
+TEST(Portfolio, PlacesOnManyDevices) {
+  const auto c = RandomCase(10, {.ops = 200, .gpus = 72});
+  const Task task = MakeTask(*c->problem, "");
+  ASSERT_GT(task.devices.size(), 64u);
+  const Result result = Ask(MakeAgent, task, 60);
+  EXPECT_EQ(result.sampled.size(), 60u);
+  EXPECT_THAT(result.left_out, testing::ElementsAre(testing::StartsWith("pilot: ")));
+  for (const char* rule : {"single_gpu", "m_etf", "m_sct", "heft", "metis", "scotch"})
+    EXPECT_LE(result.best, BestOf(rule, task, 10)) << rule;
 }
 
 }  // namespace

@@ -43,11 +43,12 @@ TEST(Place, HasItsKeysAndFiles) {
   for (const char* file : {"placement.json", "outcome.json", "curve.csv", "trace.json", "run.json"}) {
     EXPECT_TRUE(std::filesystem::exists(folder / (std::string("run/") + file))) << file;
   }
-  // The placement that was saved is the one that was found.
+  // The placement that was saved is the one that is told, next to the best that was found at most.
+  EXPECT_LE(json["runtime_us"].get<double>(), 1.01 * json["best_runtime_us"].get<double>());
   const auto again =
       JsonOf(RunStowplan({"simulate", "--graph", "diamond(width=6)", "--cluster", kPlaceCluster,
                           "--placement", folder / "run/placement.json", "--json", "-"}));
-  EXPECT_EQ(again["runtime_us"], json["best_runtime_us"]);
+  EXPECT_EQ(again["runtime_us"], json["runtime_us"]);
 }
 
 // The placement of the member that is told is the one that was found.

@@ -1,7 +1,11 @@
 #include "cost_models/ops/op_work.h"
 
+#include <algorithm>
+#include <cmath>
+
 #include <gtest/gtest.h>
 
+#include "cost_models/ops/op_types.h"
 #include "tests/cost_models/testing.h"
 
 namespace stowplan::cost_models {
@@ -111,6 +115,220 @@ TEST(WorkOf, ConvolutionsAreProducts) {
   EXPECT_EQ(turned.product->rows, 36);
   EXPECT_EQ(turned.product->columns, 8);
   EXPECT_EQ(turned.product->depth, 512);
+}
+
+// Groups are products side by side: 4 of 8 of 32 channels each, as deep as 3 x 3 x 16 / 4.
+TEST(WorkOf, GroupsAreProductsOfTheirOwn) {
+  const double flops = 2.0 * 2 * 10 * 10 * 32 * 36;
+  const OpWork work = Work({"Conv2D",
+                            flops,
+                            {{{2, 16, 10, 10}}, {{32, 4, 3, 3}}},
+                            {{{2, 32, 10, 10}}},
+                            {{"data_format", {"NCHW"}}, {"groups", {std::int64_t{4}}}}});
+  EXPECT_EQ(work.product->count, 4);
+  EXPECT_EQ(work.product->rows, 200);
+  EXPECT_EQ(work.product->columns, 8);
+  EXPECT_EQ(work.product->depth, 36);
+}
+
+// ---- the kernels of a convolution's backward pass
+
+struct Geometry {
+  std::vector<std::int64_t> image, filter, made;  // channels first
+  std::int64_t groups = 1;
+};
+
+const Geometry kGeometries[] = {
+    {{8, 128, 28, 28}, {128, 128, 3, 3}, {8, 128, 28, 28}, 1},
+    {{2, 3, 224, 224}, {64, 3, 7, 7}, {2, 64, 112, 112}, 1},
+    {{4, 16, 10, 10}, {32, 4, 3, 3}, {4, 32, 10, 10}, 4},
+    {{1, 64, 56, 56}, {64, 1, 3, 3}, {1, 64, 56, 56}, 64},
+    {{2, 8, 100}, {16, 8, 5}, {2, 16, 96}, 1},
+    {{2, 8, 10, 12, 14}, {4, 8, 3, 3, 3}, {2, 4, 8, 10, 12}, 1},
+};
+
+double ProductOf(const std::vector<std::int64_t>& shape, std::size_t from = 0) {
+  double product = 1;
+  for (std::size_t i = from; i < shape.size(); ++i) product *= static_cast<double>(shape[i]);
+  return product;
+}
+
+sim::Attributes WindowOf(const Geometry& of, const std::vector<bool>& asked) {
+  sim::Attribute::List mask;
+  for (const bool one : asked) mask.push_back({one});
+  return {{"data_format", {"NCHW"}}, {"groups", {of.groups}}, {"output_mask", {mask}}};
+}
+
+sim::OpGraph BackwardOf(const Geometry& of, const std::vector<bool>& asked) {
+  const double each = 2 * ProductOf(of.made) * ProductOf(of.filter, 1);
+  OpCase op{"ConvBackward", 0, {{of.made}, {of.image}, {of.filter}}, {}, WindowOf(of, asked)};
+  const std::vector<std::int64_t> gradients[] = {of.image, of.filter, {of.filter[0]}};
+  for (std::size_t i = 0; i < 3; ++i) {
+    if (!asked[i]) continue;
+    op.outputs.push_back({gradients[i]});
+    op.flops += i < 2 ? each : 0;
+  }
+  return GraphOf(op);
+}
+
+// Each gradient is what the op that makes it alone is.
+TEST(KernelsOf, ABackwardPassOfAConvolutionIsItsProducts) {
+  for (const Geometry& of : kGeometries) {
+    const double each = 2 * ProductOf(of.made) * ProductOf(of.filter, 1);
+    const bool is_depthwise = of.groups > 1 && of.filter[1] == 1;
+    const std::string base = is_depthwise           ? "DepthwiseConv2dNative"
+                             : of.image.size() == 3 ? "Conv1D"
+                             : of.image.size() == 5 ? "Conv3D"
+                                                    : "Conv2D";
+    const OpCase image{
+        base + "BackpropInput", each, {{of.made}, {of.filter}}, {{of.image}}, WindowOf(of, {})};
+    const OpCase filter{
+        base + "BackpropFilter", each, {{of.image}, {of.made}}, {{of.filter}}, WindowOf(of, {})};
+    for (const std::vector<bool>& asked : {std::vector<bool>{true, true, true},
+                                           {true, false, false},
+                                           {false, true, false},
+                                           {false, true, true},
+                                           {true, true, false}}) {
+      const sim::OpGraph graph = BackwardOf(of, asked);
+      const std::vector<OpWork> kernels = KernelsOf(graph, LastOp(graph));
+      ASSERT_EQ(kernels.size(), static_cast<std::size_t>(std::ranges::count(asked, true)));
+      std::size_t at = 0;
+      double flops = 0;
+      double bytes = 0;
+      for (const OpWork& kernel : kernels) {
+        flops += kernel.flops;
+        bytes += kernel.bytes;
+      }
+      EXPECT_EQ(flops, graph.ops.back().flops);
+      EXPECT_LE(bytes, kernels.size() * WorkOf(graph, LastOp(graph)).bytes);
+      for (std::size_t i = 0; i < 2; ++i) {
+        if (!asked[i]) continue;
+        const sim::OpGraph alone_graph = GraphOf(i == 0 ? image : filter);
+        const OpWork alone = WorkOf(alone_graph, LastOp(alone_graph));
+        const OpWork& kernel = kernels[at++];
+        EXPECT_EQ(kernel.type, alone.type);
+        EXPECT_EQ(kernel.op_class, alone.op_class);
+        EXPECT_EQ(kernel.family, alone.family);
+        EXPECT_EQ(kernel.flops, alone.flops);
+        EXPECT_EQ(kernel.bytes, alone.bytes);
+        EXPECT_EQ(kernel.positions, alone.positions);
+        ASSERT_EQ(kernel.product.has_value(), alone.product.has_value());
+        if (!kernel.product) continue;
+        EXPECT_EQ(kernel.product->count, alone.product->count);
+        EXPECT_EQ(kernel.product->rows, alone.product->rows);
+        EXPECT_EQ(kernel.product->columns, alone.product->columns);
+        EXPECT_EQ(kernel.product->depth, alone.product->depth);
+      }
+    }
+  }
+}
+
+// Two products of the forward's size cost about twice as much as it, on every GPU and in every number format.
+TEST(KernelsOf, BackwardTakesAboutTwiceAsLongAsForward) {
+  const auto model = MakeCostModel("");
+  for (const std::string& kind : BuiltinCatalogue().DeviceNames()) {
+    if (!BuiltinCatalogue().FindSheet(kind)->HasRates()) continue;
+    for (const Geometry& of : kGeometries) {
+      const double each = 2 * ProductOf(of.made) * ProductOf(of.filter, 1);
+      const bool is_depthwise = of.groups > 1 && of.filter[1] == 1;
+      const std::string type = is_depthwise           ? "DepthwiseConv2dNative"
+                               : of.image.size() == 3 ? "Conv1D"
+                               : of.image.size() == 5 ? "Conv3D"
+                                                      : "Conv2D";
+      const sim::OpGraph forward =
+          GraphOf({type, each, {{of.image}, {of.filter}}, {{of.made}}, WindowOf(of, {})});
+      const sim::OpGraph backward = BackwardOf(of, {true, true, false});
+      const double ratio = model->Predict(backward, LastOp(backward), testing::DeviceOf(kind))->us /
+                           model->Predict(forward, LastOp(forward), testing::DeviceOf(kind))->us;
+      EXPECT_GT(ratio, 1) << kind << " " << type;
+      EXPECT_LT(ratio, 4.5) << kind << " " << type;
+    }
+  }
+}
+
+// ---- experts
+
+// 64 rows of 256, 128 experts of 256 x 512: 128 (1 - (127/128)^64) = 50.51 experts are read.
+TEST(WorkOf, ExpertsThatNoTokenGoesToAreNotRead) {
+  const double reached = 128 * (1 - std::pow(127.0 / 128, 64));
+  const OpCase grouped{"GroupedMatMul",
+                       2.0 * 64 * 256 * 512,
+                       {{{64, 256}}, {{128, 256, 512}, "f32", -1, "Variable"}},
+                       {{{64, 512}}},
+                       {{"experts", {std::int64_t{128}}}, {"rows", {std::int64_t{64}}}}};
+  const OpWork work = Work(grouped);
+  EXPECT_NEAR(work.bytes, 4.0 * (64 * 256 + 64 * 512 + reached * 256 * 512), 1e-6 * work.bytes);
+  EXPECT_EQ(work.product->count, 51);  // whole experts
+  EXPECT_EQ(work.product->columns, 512);
+  EXPECT_EQ(work.product->depth, 256);
+  // One row reaches one; many reach all; a graph that does not say reads all.
+  const auto bytes_of = [&](std::int64_t rows) {
+    OpCase other = grouped;
+    other.attributes[1].second = {rows};
+    return Work(other).bytes - 4.0 * (64 * 256 + 64 * 512);
+  };
+  EXPECT_NEAR(bytes_of(1), 4.0 * 256 * 512, 1);
+  EXPECT_NEAR(bytes_of(100'000), 4.0 * 128 * 256 * 512, 1);
+  EXPECT_EQ(bytes_of(0), 0);
+  OpCase silent = grouped;
+  silent.attributes.clear();
+  EXPECT_EQ(Work(silent).bytes, 4.0 * (64 * 256 + 64 * 512 + 128 * 256 * 512));
+}
+
+// The gradient of the weights is a product for each expert, all of which are written.
+TEST(WorkOf, GradientsOfExpertsAreAProductEach) {
+  const OpWork work = Work({"GroupedMatMul",
+                            2.0 * 64 * 256 * 512,
+                            {{{256, 64}}, {{64, 512}}},
+                            {{{8, 256, 512}}},
+                            {{"experts", {std::int64_t{8}}}, {"rows", {std::int64_t{64}}}}});
+  EXPECT_EQ(work.bytes, 4.0 * (256 * 64 + 64 * 512 + 8 * 256 * 512));
+  EXPECT_EQ(work.product->count, 8);
+  EXPECT_EQ(work.product->rows, 256);
+  EXPECT_EQ(work.product->depth, 8);
+}
+
+// A bag of 10 rows of a table of a million: 10 x 20 rows of 64 are read.
+TEST(WorkOf, BagsReadTheirRows) {
+  const OpWork work = Work({"EmbeddingBag",
+                            0,
+                            {{{1'000'000, 64}, "f32", -1, "Variable"}, {{200}, "i64", 1600}},
+                            {{{20, 64}}},
+                            {}});
+  EXPECT_EQ(work.bytes, 4.0 * 200 * 64 + 1600 + 4.0 * 20 * 64);
+}
+
+// Nothing moves more than its tensors, but an update, which reads and writes slots that are no tensors of the graph.
+TEST(WorkOf, NothingMovesMoreThanItsTensors) {
+  for (const OpType& row : OpTypes()) {
+    if (row.access == Access::kUpdate) continue;
+    const OpCase op{std::string(row.type),
+                    1e6,
+                    {{{16, 8, 8, 4}}, {{16, 8, 8, 4}}, {{16, 4, 3, 3}, "f32", -1, "Variable"}},
+                    {{{16, 8, 8, 4}}, {{16, 4, 3, 3}}},
+                    {}};
+    const sim::OpGraph graph = GraphOf(op);
+    double tensors = 0;
+    for (const sim::Op& one : graph.ops)
+      for (const sim::Output& output : one.outputs) tensors += static_cast<double>(output.bytes);
+    EXPECT_LE(WorkOf(graph, LastOp(graph)).bytes, tensors) << row.type;
+  }
+}
+
+// ---- TF32
+
+TEST(WorkOf, TheOpSaysWhetherItRunsInTf32ElseTheGraph) {
+  const OpCase product{"MatMul", 420, {{{6, 7}}, {{7, 5}}}, {{{6, 5}}}, {}};
+  sim::OpGraph graph = GraphOf(product);
+  EXPECT_EQ(WorkOf(graph, LastOp(graph)).tf32, std::nullopt);
+  graph.attributes = {{"tf32", {true}}};
+  EXPECT_EQ(WorkOf(graph, LastOp(graph)).tf32, true);
+  graph.attributes = {{"tf32", {"convolutions"}}};
+  EXPECT_EQ(WorkOf(graph, LastOp(graph)).tf32, false);
+  graph.ops.back().attributes = {{"tf32", {true}}};
+  EXPECT_EQ(WorkOf(graph, LastOp(graph)).tf32, true);
+  const sim::OpGraph sum = GraphOf({"Add", 0, {{{6}}}, {{{6}}}, {{"tf32", {true}}}});
+  EXPECT_EQ(WorkOf(sum, LastOp(sum)).tf32, std::nullopt) << "no product";
 }
 
 TEST(WorkOf, NoGridWhereItCannotBeDerived) {

@@ -31,6 +31,35 @@ TEST(Roofline, MemoryBoundOnAnAccelerator) {
   EXPECT_NEAR(Micros(ElementwiseOf(32e6), "k40"), expected, kTight * expected);
 }
 
+// As PyTorch has it by default: convolutions on TF32 units, products not; what the op says comes first.
+TEST(Roofline, Tf32IsOfConvolutionsUnlessTheOpSaysOtherwise) {
+  const DeviceSheet& a100 = *BuiltinCatalogue().FindSheet("a100");
+  OpWork product = GemmOf(108 * 128, 128, 4096);
+  OpWork convolution = product;
+  convolution.op_class = OpClass::kConvolution;
+  const RooflineOptions defaults{.tf32 = Convolutions()};
+  const double f32 = Micros(product, "a100", defaults), tf32 = Micros(convolution, "a100", defaults);
+  EXPECT_GT(f32, product.flops / a100.peak_f32 * 1e6);
+  EXPECT_LT(tf32, product.flops / a100.peak_f32 * 1e6);
+  product.tf32 = true;
+  convolution.tf32 = false;
+  EXPECT_LT(Micros(product, "a100", defaults), product.flops / a100.peak_f32 * 1e6);
+  EXPECT_GT(Micros(convolution, "a100", defaults), product.flops / a100.peak_f32 * 1e6);
+}
+
+// Cards before compute capability 8.0 have tensor cores for f16 and none for bf16.
+TEST(Roofline, Bf16IsF32WhereACardHasNoUnitsForIt) {
+  const Catalogue& catalogue = BuiltinCatalogue();
+  for (const char* kind : {"t4", "v100", "v100-pcie", "p100", "p100-12gb", "p100-pcie-16gb", "p4"}) {
+    const DeviceSheet& sheet = *catalogue.FindSheet(kind);
+    EXPECT_EQ(PeakOf(sheet, "bf16", false), sheet.peak_f32) << kind;
+  }
+  for (const char* kind : {"a100", "h100", "rtx3090", "l4", "b200", "mi300x"}) {
+    const DeviceSheet& sheet = *catalogue.FindSheet(kind);
+    EXPECT_EQ(PeakOf(sheet, "bf16", false), sheet.peak_f16) << kind;
+  }
+}
+
 // A kernel whose bytes take as long as the ramp runs at half of its class's efficiency.
 TEST(Roofline, EfficiencySaturatesWithSize) {
   const double rate = 0.75 * 288e9 * 1e-6;  // B/us

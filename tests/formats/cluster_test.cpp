@@ -64,6 +64,8 @@ TEST(Cluster, DefaultsAndTheCatalogue) {
   EXPECT_EQ(gpu.copy_engines, 1);
   EXPECT_EQ(gpu.streams, 1);
   EXPECT_EQ(gpu.reserve, 0);
+  EXPECT_TRUE(gpu.automatic_reserve);
+  EXPECT_FALSE(cpu.automatic_reserve);
   EXPECT_EQ(gpu.launch_cost, 4'500'000);
   EXPECT_TRUE(gpu.concurrency_ppm.empty());
   EXPECT_EQ(gpu.overlap_copy_ppm, sim::kPpm);
@@ -77,6 +79,20 @@ TEST(Cluster, DefaultsAndTheCatalogue) {
   EXPECT_EQ(bare.both_ppm, sim::kPpm);
   EXPECT_EQ(cluster.dispatch.cost, 0);
   EXPECT_FALSE(cluster.dispatch.automatic);
+  EXPECT_TRUE(cluster.dispatch.automatic_per);
+  EXPECT_TRUE(cluster.dispatch.automatic_order);
+}
+
+// What the file says is said.
+TEST(Cluster, LeavesOpenOnlyWhatIsNotSaid) {
+  const sim::Cluster said =
+      ClusterOf("devices: [{name: g, kind: gpu-a, reserve: 0B}]\ndispatch: {per: device, order: ready}\n");
+  EXPECT_FALSE(said.dispatch.automatic_per || said.dispatch.automatic_order);
+  EXPECT_FALSE(said.devices[0].automatic_reserve);
+  const sim::Cluster open =
+      ClusterOf("devices: [{name: g, kind: gpu-a, reserve: auto}]\ndispatch: {per: auto, cost: 1us}\n");
+  EXPECT_TRUE(open.dispatch.automatic_per && open.dispatch.automatic_order);
+  EXPECT_TRUE(open.devices[0].automatic_reserve);
 }
 
 TEST(Cluster, DispatchMayBeTheCatalogues) {
@@ -193,7 +209,7 @@ TEST(ClusterRefuses, WrongWords) {
   EXPECT_EQ(ClusterError("devices: [{name: g, kind: gpu-a}]\ninterconnect: telepathy\n"),
             "c.yaml:5: interconnect must be one of ideal, fifo and fair, but is \"telepathy\"");
   EXPECT_EQ(ClusterError("devices: [{name: g, kind: gpu-a}]\ndispatch: {per: core}\n"),
-            "c.yaml:5: dispatch.per must be one of device and process, but is \"core\"");
+            "c.yaml:5: dispatch.per must be one of device, process and auto, but is \"core\"");
   EXPECT_THAT(LinkError("{name: l, ends: [a, b], bandwidth: 1GB/s, duplex: simplex}"),
               HasSubstr("must be one of full and half"));
 }

@@ -43,7 +43,7 @@ std::string Difference(const sim::Device& a, const sim::Device& b) {
   if (a.name != b.name) return "name";
   if (a.kind != b.kind || a.device_class != b.device_class) return "kind";
   if (a.memory != b.memory) return "memory";
-  if (a.reserve != b.reserve) return "reserve";
+  if (a.reserve != b.reserve || a.automatic_reserve != b.automatic_reserve) return "reserve";
   if (a.granularity != b.granularity) return "granularity";
   if (a.streams != b.streams) return "streams";
   if (a.copy_engines != b.copy_engines) return "copy_engines";
@@ -205,7 +205,8 @@ sim::Device RandomDevice(int i) {
   device.device_class = kind.device_class;
   device.launch_cost = kind.launch_cost;
   device.memory = RandomBytes();
-  device.reserve = *gen::inRange<sim::Bytes>(0, device.memory + 1);
+  device.automatic_reserve = device.device_class == sim::DeviceClass::kGpu && Sometimes();
+  if (!device.automatic_reserve) device.reserve = *gen::inRange<sim::Bytes>(0, device.memory + 1);
   device.granularity = Between(1, 5000);
   device.streams = Between(1, 9);
   device.copy_engines = Between(1, 9);
@@ -271,6 +272,7 @@ std::string Difference(const sim::Cluster& a, const sim::Cluster& b) {
                                       });
   if (!same_routes) return "routes";
   const auto &x = a.dispatch, &y = b.dispatch;
+  if (x.automatic_per != y.automatic_per || x.automatic_order != y.automatic_order) return "dispatch";
   if (x.per != y.per || x.order != y.order || x.automatic != y.automatic || x.cost != y.cost)
     return "dispatch";
   const std::string devices = ListDifference("devices", a.devices, b.devices);
@@ -311,8 +313,11 @@ rc::Gen<sim::Cluster> RandomCluster() {
       for (int i = 0; i < count; ++i) cluster.links.push_back(RandomLink(i, count));
       if (count > 1 && Sometimes()) cluster.routes.push_back({0, 1, {0, 1}});
     }
-    cluster.dispatch.per = Sometimes() ? sim::Dispatch::Per::kProcess : sim::Dispatch::Per::kDevice;
-    cluster.dispatch.order = Sometimes() ? sim::Dispatch::Order::kProgram : sim::Dispatch::Order::kReady;
+    cluster.dispatch.automatic_per = Sometimes();
+    cluster.dispatch.automatic_order = Sometimes();
+    if (!cluster.dispatch.automatic_per && Sometimes()) cluster.dispatch.per = sim::Dispatch::Per::kProcess;
+    if (!cluster.dispatch.automatic_order && Sometimes())
+      cluster.dispatch.order = sim::Dispatch::Order::kProgram;
     cluster.dispatch.automatic = Sometimes();
     if (!cluster.dispatch.automatic) cluster.dispatch.cost = RandomTime();
     cluster.Finish();

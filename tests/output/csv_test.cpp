@@ -41,5 +41,19 @@ RC_GTEST_PROP(Csv, ReadsBackWhatItPrints, (const std::vector<std::string>& field
   RC_ASSERT(ParseCsv(PrintCsvLine(fields), "t") == wanted);
 }
 
+TEST(Csv, HasNoFormulas) {
+  EXPECT_EQ(PrintCsvLine({"=1+1", "+x", "-x", "@SUM(1)", "\tx", "\rx", "-", "a=b", "'x"}),
+            "'=1+1,'+x,'-x,'@SUM(1),'\tx,\"'\rx\",'-,a=b,'x\n");
+  EXPECT_EQ(PrintCsvLine({"-1", "+0.0075", "-1.5e-3", "-inf", "12"}), "-1,+0.0075,-1.5e-3,-inf,12\n");
+}
+
+// Also what was written with an apostrophe of its own, and what any reader of formulas begins with.
+RC_GTEST_PROP(Csv, ReadsBackFormulas, ()) {
+  const auto field =
+      *rc::gen::container<std::string>(rc::gen::element('=', '+', '-', '@', '\t', '\r', '\'', '1', 'a', ','));
+  const std::string line = PrintCsvLine({field, "x"});
+  RC_ASSERT(ParseCsv(line, "t") == std::vector<CsvLine>({{field, "x"}}));
+}
+
 }  // namespace
 }  // namespace stowplan::output

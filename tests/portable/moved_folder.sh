@@ -21,6 +21,12 @@ env -i ./carried/stowplan speed --graph 'random_dag(ops=1000)' --cluster 'k80(gp
   --placements 20 --json speed.json || fail "stowplan speed ended with $?"
 grep -q '"ops_per_second"' speed.json || fail "stowplan speed wrote no ops_per_second"
 
+# Without COIN-OR's Clp where the machine has none: the default agent does without m_sct.
+env -i ./carried/stowplan place 'chain(ops=8)' --cluster 'k80(gpus=2)' --samples 60 --out placed > placed.txt ||
+  fail "stowplan place ended with $?"
+grep -q '"samples": 60' placed/run.json || fail "stowplan place did not spend its samples"
+[ -s placed/placement.json ] || fail "stowplan place wrote no placement"
+
 env -i ./carried/stowplan-profile list > probes.txt || fail "stowplan-profile list ended with $?"
 grep -q -w gemm probes.txt || fail "stowplan-profile list does not show the probe gemm"
 

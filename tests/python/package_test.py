@@ -3,9 +3,11 @@
 Run by run.py.
 """
 
+import copy
 import json
 import os
 import pathlib
+import pickle
 import re
 import signal
 import subprocess
@@ -129,10 +131,11 @@ class Problems(unittest.TestCase):
         program = json.loads(told.stdout)
         problem = small()
         found = problem.search("local_search", samples=200, seed=3)
-        self.assertEqual(found.runtime_us, program["best_runtime_us"])
+        self.assertEqual(found.runtime_us, program["runtime_us"])
         self.assertEqual((found.agent, found.samples), (program["agent"], program["samples"]))
         self.assertEqual(problem.evaluate([found.placement]).runtime_us[0], found.runtime_us)
-        self.assertEqual(found.curve["runtime_us"][-1], found.runtime_us)
+        self.assertEqual(found.curve["runtime_us"][-1], found.best_runtime_us)
+        self.assertEqual([rival.name for rival in found.rivals], [rival["name"] for rival in program["rivals"]])
         self.assertAlmostEqual(problem.bounds().runtime_us, program["lower_bound_us"])
         self.assertLessEqual(problem.bounds().runtime_us, found.runtime_us)
 
@@ -303,6 +306,39 @@ class LongCalls(unittest.TestCase):
         for result in results:
             np.testing.assert_array_equal(result, expected)
 
+    def test_the_default_agent_of_the_program_searches_here(self):
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            found = small().search("portfolio(plan=500)", samples=60)
+        self.assertEqual(found.samples, 60)
+        self.assertIsNotNone(found.placement)
+        self.assertEqual(len(found.left_out), len(told))
+        # More devices than pilot's screens take: that member is left out, and the warning says so.
+        many = stowplan.Problem("chain(ops=20)", "h100_hosts(hosts=9)")
+        self.assertGreater(len(many.devices), 64)
+        with self.assertWarnsRegex(UserWarning, "pilot"):
+            found = many.search("portfolio(plan=500)", samples=40)
+        self.assertEqual(found.samples, 40)
+        self.assertEqual([member.split(":")[0] for member in found.left_out if not member.startswith("m_sct")], ["pilot"])
+
+    def test_graphs_and_problems_are_pickled_and_copied(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "cluster.json")
+            pathlib.Path(path).write_text(json.dumps({"format": "stowplan.cluster", "version": 1, **PAIR}))
+            problems = [stowplan.Problem("chain(ops=4)", "k80(gpus=2)"), stowplan.Problem(diamond(), PAIR, memory=["b=2GiB"]),
+                        stowplan.Problem(diamond(), path, devices="a,b"),
+                        stowplan.Problem("nmt(steps=2)", "k40(gpus=2)", grouper="neighbour(groups=8)", interconnect="fifo")]
+            pickles = [pickle.dumps(problem) for problem in problems]
+        for problem, text in zip(problems, pickles):  # the cluster's file is gone
+            for other in (pickle.loads(text), copy.copy(problem), pickle.loads(pickle.dumps(pickle.loads(text)))):
+                self.assertEqual(other.graph.to_dict(), problem.graph.to_dict())
+                self.assertEqual(other.cluster_text(), problem.cluster_text())
+                self.assertEqual((other.grouper, other.cost_model, repr(other)), (problem.grouper, problem.cost_model, repr(problem)))
+                placements = draw(problem, 5)
+                np.testing.assert_array_equal(other.evaluate(placements).runtime_us, problem.evaluate(placements).runtime_us)
+        graph = copy.deepcopy(diamond())
+        self.assertEqual(graph.to_dict(), diamond().to_dict())
+
     def test_ctrl_c_ends_a_search_and_a_batch(self):
         work = ("import stowplan, numpy, sys\n"
                 "problem = stowplan.Problem('random_dag(ops=500)', 'k80(gpus=2)', devices='gpu')\n"
@@ -311,7 +347,8 @@ class LongCalls(unittest.TestCase):
                 "    {}\n"
                 "except KeyboardInterrupt:\n"
                 "    print('stopped', problem.evaluate(numpy.full((1, problem.units), 1)).runtime_us[0] > 0)\n")
-        for call in ("problem.search('random', samples=100_000_000)", "problem.evaluate(numpy.full((400_000, problem.units), 1, numpy.int32))"):
+        # The plan of pilot takes no sample, and a learner's step takes many.
+        for call in ("problem.search('random', samples=100_000_000)", "problem.search('pilot(plan=1000000000)')", "problem.evaluate(numpy.full((400_000, problem.units), 1, numpy.int32))"):
             with self.subTest(call):
                 process = subprocess.Popen([sys.executable, "-c", work.format(call)], stdout=subprocess.PIPE, text=True)
                 self.assertEqual(process.stdout.readline(), "ready\n")

@@ -1,4 +1,8 @@
 // Decoders of language models: weights, work, the cache of keys and values, experts.
+#include <cmath>
+#include <tuple>
+
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -169,6 +173,28 @@ TEST(MoeTest, ExpertsAreBranches) {
     } else {
       EXPECT_EQ(branch, std::stoi(op.name.substr(at + 7))) << op.name;
     }
+  }
+}
+
+// One token that goes to 8 of 128 experts reaches each with probability 1/16, n tokens with 1 - (15/16)^n; the host issues the
+// ops of so many. A pass over whole sequences reaches all.
+TEST(MoeTest, ADecodeStepReachesTheExpertsOfItsTokens) {
+  for (const auto& [batch, pass, reached] :
+       {std::tuple{1, "decode", 1.0 / 16}, {4, "decode", 1 - std::pow(15.0 / 16, 4)}, {64, "whole", 1.0}}) {
+    const sim::OpGraph graph =
+        LoadGraph(fmt::format("moe(batch={},experts=128,top_k=8,pass={},{})", batch, pass, kSmall));
+    int issued = 0, products = 0;
+    for (const sim::Op& op : graph.ops) {
+      const bool is_expert = op.name.find("/expert") != std::string::npos;
+      EXPECT_DOUBLE_EQ(sim::FindNumber(op.attributes, "reached").value_or(1), is_expert ? reached : 1)
+          << op.name;
+      if (!is_expert) EXPECT_EQ(op.framework_ops, 1) << op.name;
+      if (!is_expert || op.type != "MatMul" || op.phase != "forward") continue;
+      ++products;
+      issued += op.framework_ops;
+    }
+    EXPECT_EQ(products, 2 * 3 * 128);  // layers, products of an expert
+    EXPECT_EQ(issued, 2 * 3 * static_cast<int>(128 * reached)) << batch;
   }
 }
 

@@ -362,6 +362,10 @@ TEST(LlamaCpp, SplitsLayersAndOverridesParts) {
   EXPECT_EQ(BufferOf(text, "blk.10.ffn_gate.weight"), "");
   EXPECT_THAT(model->To("llama.cpp").notes,
               ElementsAre(HasSubstr("keeps the table of tokens (embed/weight) on the CPU")));
+  // What nothing reads says nothing of where work is done, wherever it stands.
+  const auto unread = Transformer();
+  unread->Add("rotary/original_inv_freq", {}, "Variable").Put("", "gpu0").Put("rotary", "gpu1");
+  EXPECT_EQ(unread->To("llama.cpp").text, Transformer()->Put("", "gpu0").To("llama.cpp").text);
   Model two(1);
   for (const std::string layer : {"encoder.layer0", "decoder.layer0"})
     two.Add(layer + "/weight", {}, "Variable").Add(layer + "/matmul", {layer + "/weight"});

@@ -60,6 +60,27 @@ TEST_F(LoadTest, OtherFilesAreRefusedByTheGraphReader) {
   EXPECT_THAT(ErrorOf([&] { LoadGraph(Path("other.json")); }), HasSubstr("other.json"));
 }
 
+// Weights without a graph are told by what they are, not by the first byte that is no text.
+TEST_F(LoadTest, FilesOfWeightsAreRefusedAsWhatTheyAre) {
+  const std::pair<std::string, const char*> files[] = {
+      {std::string("GGUF\x03\0\0\0\1\0\0\0", 12), "GGUF"},
+      {std::string("\x40\0\0\0\0\0\0\0{\"__metadata__\":{}}", 27), "safetensors"},
+      {std::string("PK\x03\x04\0\0", 6), "zip"},
+      {std::string("\x80\x02}q\0", 5), "pickle"},
+      {std::string("\x89HDF\r\n\x1a\n", 8), "HDF5"},
+      {std::string("\x1c\0\0\0TFL3\0", 9), "TensorFlow Lite"}};
+  for (const auto& [content, what] : files) {
+    formats::WriteFile(Path("model"), content);
+    try {
+      LoadGraph(Path("model"));
+      ADD_FAILURE() << what << " was read";
+    } catch (const InputError& error) {
+      EXPECT_THAT(error.what(),
+                  AllOf(HasSubstr(Path("model")), HasSubstr(what), HasSubstr("stowplan.capture")));
+    }
+  }
+}
+
 TEST(ImportersTest, RecogniseTheirOwnAndNothingElse) {
   const std::string graph = formats::PrintGraph(LoadGraph("chain"));
   for (const ImporterRow& importer : Importers()) {

@@ -190,10 +190,9 @@ TEST(ProductFlops, OfEquationsAreEveryIndexOnce) {
 
 // Rows of experts: each row meets one matrix, however many there are.
 TEST(ProductFlops, OfGroupsAreThoseOfTheRows) {
-  const Attributes told = {{"torch_op", {std::string("aten._grouped_mm")}}};
-  EXPECT_EQ(Count("BatchMatMul", {{64, 8}, {4, 8, 16}}, {{64, 16}}, told), 2 * 64 * 8 * 16);
-  EXPECT_EQ(Count("BatchMatMul", {{8, 64}, {64, 16}}, {{4, 8, 16}}, told), 2 * 64 * 8 * 16);
-  EXPECT_EQ(Count("BatchMatMul", {{4, 16, 8}, {8, 64}}, {{16, 64}}, told), 2 * 64 * 8 * 16);
+  EXPECT_EQ(Count("GroupedMatMul", {{64, 8}, {4, 8, 16}}, {{64, 16}}), 2 * 64 * 8 * 16);
+  EXPECT_EQ(Count("GroupedMatMul", {{8, 64}, {64, 16}}, {{4, 8, 16}}), 2 * 64 * 8 * 16);
+  EXPECT_EQ(Count("GroupedMatMul", {{4, 16, 8}, {8, 64}}, {{16, 64}}), 2 * 64 * 8 * 16);
 }
 
 TEST(ProductFlops, OfAttentionAreThoseOfItsProducts) {

@@ -100,6 +100,8 @@ TensorIndex Resolver::AddConstant(std::int64_t number, int elem_type) {
 TensorIndex Resolver::Find(const std::string& name, const Scope& scope) const {
   for (const Scope* at = &scope; at != nullptr; at = at->outer) {
     if (const auto found = at->tensors.find(name); found != at->tensors.end()) return found->second;
+    if (const auto found = at->shapeless.find(name); found != at->shapeless.end())
+      throw InputError(found->second);
   }
   return kAbsent;
 }
@@ -287,6 +289,20 @@ Shape Resolver::CompleteShape(const onnx::NodeProto& node, const std::string& na
   return shape;
 }
 
+// Nothing where only somebody who reads it would have to know: exporters name masks and statistics that nobody reads.
+std::optional<Shape> Resolver::ShapeOfOutput(const onnx::NodeProto& node, int i,
+                                             const InferredOutput& inferred,
+                                             const std::vector<TensorIndex>& inputs, Scope& scope) {
+  const std::string& name = node.output(i);
+  if (i == 0) return CompleteShape(node, name, inferred, inputs, scope);
+  try {
+    return CompleteShape(node, name, inferred, inputs, scope);
+  } catch (const InputError& error) {
+    scope.shapeless.emplace(name, error.what());
+    return std::nullopt;
+  }
+}
+
 void Resolver::AddStep(const onnx::NodeProto& node, const std::vector<TensorIndex>& inputs, Scope& scope) {
   std::vector<const TensorInfo*> infos;
   for (const TensorIndex input : inputs) infos.push_back(input == kAbsent ? nullptr : &Info(input));
@@ -328,10 +344,15 @@ void Resolver::AddStep(const onnx::NodeProto& node, const std::vector<TensorInde
     if (elem_type == 0 && hint != scope.plan->hints.end())
       elem_type = hint->second->tensor_type().elem_type();
     if (elem_type == 0) elem_type = first_type;
+    const std::optional<Shape> shape = ShapeOfOutput(node, i, output, inputs, scope);
+    if (!shape) {
+      resolved.outputs.push_back(kAbsent);
+      continue;
+    }
     TensorInfo info{.name = name,
                     .kind = constant ? TensorInfo::Kind::kConstant : TensorInfo::Kind::kComputed,
                     .elem_type = elem_type,
-                    .shape = CompleteShape(node, name, output, inputs, scope),
+                    .shape = *shape,
                     .value = nullptr};
     axes += info.shape.size();
     resolved.outputs.push_back(Add(std::move(info), PlaceOf(node)));

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -42,6 +43,8 @@ struct Scope {
   int depth = 0;
   const Plan* plan = nullptr;
   std::unordered_map<std::string, TensorIndex> tensors;
+  // Further outputs whose shape is not known, with the sentence for who reads them; mostly nobody does.
+  std::unordered_map<std::string, std::string> shapeless;
 };
 
 class Resolver {
@@ -66,6 +69,8 @@ class Resolver {
   void ResolveNode(const onnx::NodeProto& node, Scope& scope);
   bool TryFold(const onnx::NodeProto& node, const std::vector<TensorIndex>& inputs, Scope& scope);
   void AddStep(const onnx::NodeProto& node, const std::vector<TensorIndex>& inputs, Scope& scope);
+  std::optional<Shape> ShapeOfOutput(const onnx::NodeProto& node, int i, const InferredOutput& inferred,
+                                     const std::vector<TensorIndex>& inputs, Scope& scope);
   Shape CompleteShape(const onnx::NodeProto& node, const std::string& name, const InferredOutput& inferred,
                       const std::vector<TensorIndex>& inputs, const Scope& scope);
   [[noreturn]] void FailOnMissing(const onnx::NodeProto& node, const std::string& name,
@@ -101,7 +106,8 @@ class Resolver {
   void CountFoldWork(const onnx::NodeProto& node, std::int64_t work);
   TensorIndex Add(TensorInfo info, const std::string& place);
   TensorIndex AddConstant(std::int64_t number, int elem_type);
-  TensorIndex Find(const std::string& name, const Scope& scope) const;  // kAbsent if nobody gives it
+  // kAbsent if nobody gives it. Throws InputError where its shape is not known.
+  TensorIndex Find(const std::string& name, const Scope& scope) const;
   TensorIndex Lookup(const onnx::NodeProto& node, const std::string& name, const Scope& scope) const;
   void Bind(const onnx::NodeProto& node, const std::string& name, TensorIndex tensor, Scope& scope) const;
   std::string PlaceOf(const onnx::NodeProto& node) const;  // "model.onnx: node 'x' (Conv)"

@@ -114,6 +114,43 @@ std::vector<InferredOutput> InferNewer(const onnx::NodeProto& node, int opset,
   return InferOutputs(translated.node, kLibrarySet, translated.inputs);
 }
 
+// Outputs of pools and masks that the library gives no shape, or a wrong one.
+
+// As many places as have a window that begins on the image or on the pad before it: where sizes are rounded up, what begins
+// on the pad behind is dropped. (The library knows that of none, and divides with 24 bits.)
+std::int64_t PlacesOfPool(std::int64_t image, std::int64_t before, std::int64_t behind, std::int64_t reach,
+                          std::int64_t stride) {
+  const std::int64_t spare = image + before + behind - reach;
+  const std::int64_t places = (spare + stride - 1 >= 0 ? (spare + stride - 1) / stride : -1) + 1;
+  return (places - 1) * stride >= image + before ? places - 1 : places;
+}
+
+void MendPool(const NodeFacts& facts, std::vector<InferredOutput>& outputs) {
+  const std::string automatic = TextAttribute(facts.node(), "auto_pad", "NOTSET");
+  if (facts.Int("ceil_mode", 0) == 0 || !facts.Has(0) || automatic.starts_with("SAME")) return;
+  const std::vector<std::int64_t> kernel = facts.Ints("kernel_shape"), strides = facts.Ints("strides"),
+                                  dilations = facts.Ints("dilations");
+  const std::vector<std::int64_t> pads =
+      automatic == "VALID" ? std::vector<std::int64_t>() : facts.Ints("pads");
+  for (InferredOutput& output : outputs) {
+    if (!output.dims || output.dims->size() != kernel.size() + 2) continue;
+    for (std::size_t i = 0; i < kernel.size(); ++i) {
+      const std::int64_t reach = (kernel[i] - 1) * (dilations.empty() ? 1 : dilations[i]) + 1;
+      (*output.dims)[i + 2] =
+          PlacesOfPool(facts.shape(0)[i + 2], pads.empty() ? 0 : pads[i],
+                       pads.empty() ? 0 : pads[i + kernel.size()], reach, strides.empty() ? 1 : strides[i]);
+    }
+  }
+}
+
+// The mask has the shape of what it is laid over. Sets before 12 leave that to who reads their text.
+void MendDropout(const NodeFacts& facts, std::vector<InferredOutput>& outputs) {
+  if (outputs.size() < 2 || outputs[1].dims || !facts.Has(0)) return;
+  outputs[1].is_tensor = true;
+  outputs[1].dims.emplace(facts.shape(0).begin(), facts.shape(0).end());
+  outputs[1].elem_type = facts.opset() < 10 ? facts.info(0).elem_type : int{onnx::TensorProto::BOOL};
+}
+
 }  // namespace
 
 bool IsStandard(const onnx::NodeProto& node, int opset) {
@@ -133,6 +170,9 @@ std::vector<InferredOutput> InferOutputs(const onnx::NodeProto& node, int opset,
   Context context(node, inputs);
   schema->GetTypeAndShapeInferenceFunction()(context);
   for (std::size_t i = 0; i < outputs.size(); ++i) outputs[i] = Describe(*context.getOutputType(i));
+  const NodeFacts facts(node, opset, inputs);
+  if (node.op_type().ends_with("Pool")) MendPool(facts, outputs);
+  if (node.op_type() == "Dropout") MendDropout(facts, outputs);
   if (node.op_type() == "Einsum" && outputs.size() == 1) {
     std::vector<Shape> operands;
     for (const TensorInfo* input : inputs) {

@@ -49,6 +49,18 @@ std::string Quoted(std::string_view text) {
   return '"' + shown + (text.empty() ? "" : "...") + '"';
 }
 
+std::string Printable(std::string_view text) {
+  std::string shown;
+  shown.reserve(text.size());
+  while (!text.empty()) {
+    const std::size_t control = text[0] == '\n' ? 0 : ControlLength(text);
+    const std::size_t length = std::max<std::size_t>(control, SequenceLength(text));
+    shown += control > 0 || length == 0 ? "?" : text.substr(0, length);
+    text.remove_prefix(std::max<std::size_t>(1, length));
+  }
+  return shown;
+}
+
 bool HasControl(std::string_view text) {
   for (; !text.empty(); text.remove_prefix(1)) {
     if (ControlLength(text) > 0) return true;

@@ -22,6 +22,9 @@ std::string Quoted(std::string_view text);
 // text nor a terminal should be given.
 bool HasControl(std::string_view text);
 
+// As a terminal may be given it: a `?` for each control character but ends of lines, and for each byte that is no UTF-8.
+std::string Printable(std::string_view text);
+
 // Refuses what is no plain UTF-8 text: a byte order mark, NUL, broken sequences. Places are "source:line:column",
 // counted in bytes.
 void CheckUtf8(std::string_view text, const std::string& source);

@@ -195,6 +195,33 @@ TEST(OnnxOps, WeightsInsideTheFileAreDroppedWhileItIsRead) {
   EXPECT_LT(onnx_import::ReadModel(BytesOf(m), "model.onnx").ByteSizeLong(), 200u);
 }
 
+// The mask has the shape of what it is laid over, in every set of operators, whether anybody reads it or not.
+TEST(OnnxOps, DropoutMayNameItsMask) {
+  for (const int opset : {7, 9, 10, 11, 12, 13, 17, 21}) {
+    GraphMaker m;
+    m.Input("x", {8, 16}).Weight("w", {16, 16}).Node("MatMul", {"x", "w"}, {"a"});
+    m.Node("Dropout", {"a"}, {"d", "mask"}).Node("Tanh", {"d"}, {"y"}).Output("y");
+    EXPECT_THAT(TypesOf(Import(m, {}, opset)), ElementsAre("MatMul", "Tanh")) << opset;
+    m.Node("Cast", {"mask"}, {"seen"}, {{"to", std::int64_t{onnx::TensorProto::FLOAT}}}).Output("seen");
+    EXPECT_EQ(ShapeText(Import(m, {}, opset), "seen"), "f32[8,16]") << opset;
+  }
+}
+
+// Outputs of which nobody says the shape, and which nobody reads: statistics of older sets of operators.
+TEST(OnnxOps, OutputsThatNobodyReadsNeedNoShape) {
+  GraphMaker m;
+  m.Input("x", {2, 4, 8, 8})
+      .Weight("scale", {4})
+      .Weight("shift", {4})
+      .Weight("mean", {4})
+      .Weight("variance", {4});
+  m.Node("BatchNormalization", {"x", "scale", "shift", "mean", "variance"}, {"y", "m", "v", "sm", "sv"})
+      .Output("y");
+  EXPECT_EQ(ShapeText(Import(m, {}, 9), "y"), "f32[2,4,8,8]");
+  m.Node("Relu", {"sm"}, {"z"}).Output("z");
+  EXPECT_THAT(RefusalOf(m, {}, 9), ::testing::HasSubstr("'sm'")) << "who reads one has to know";
+}
+
 TEST(OnnxOps, DropoutIsNothingInInferenceAndAMaskInTraining) {
   GraphMaker m;
   m.Input("x", {2, 8}).Weight("w", {8, 8}).Node("MatMul", {"x", "w"}, {"a"});

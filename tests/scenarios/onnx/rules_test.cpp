@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "sim/analysis/product_flops.h"
+#include "sim/base/error.h"
 #include "tests/scenarios/onnx/rule_cases.h"
 
 namespace stowplan::scenarios {
@@ -51,6 +53,24 @@ TEST_P(OnnxRules, WhatFitsIsReadAndWhatDoesNotIsRefused) {
   for (const std::string& text : row.says) EXPECT_THAT(refusal, HasSubstr(text));
 }
 
+// As it is and with a backward pass: what the importer counts is what shapes tell (sim/analysis/product_flops.h).
+TEST_P(OnnxRules, ProductsHaveTheFlopsThatTheirShapesTell) {
+  for (const char* training : {"", "sgd"}) {
+    sim::OpGraph graph;
+    try {
+      graph = Import(GetParam().right, {.training = training}, GetParam().opset);
+    } catch (const InputError&) {
+      continue;  // has no gradient, or no weights to train
+    }
+    for (sim::OpIndex i = 0; i < graph.size(); ++i) {
+      const sim::Op& op = graph.ops[static_cast<std::size_t>(i)];
+      if (const auto flops = sim::ProductFlops(graph, i)) {
+        EXPECT_DOUBLE_EQ(*flops, op.flops) << op.name << " " << op.type << " " << training;
+      }
+    }
+  }
+}
+
 constexpr auto kName = [](const auto& row) { return row.param.name; };
 INSTANTIATE_TEST_SUITE_P(Windows, OnnxRules, ::testing::ValuesIn(WindowRuleCases()), kName);
 INSTANTIATE_TEST_SUITE_P(Layers, OnnxRules, ::testing::ValuesIn(LayerRuleCases()), kName);
@@ -86,6 +106,55 @@ RC_GTEST_PROP(OnnxRulesProperty, AWindowThatIsReadHasAPlaceInItsImage, ()) {
   } else {
     RC_ASSERT(ShapeText(Import(m), "y") == "f32[1,1," + std::to_string(spare / stride + 1) + "]");
   }
+}
+
+// Counted window by window, as PyTorch and ONNX define it: a place for each window that lies on the padded image, and where
+// sizes are rounded up one that sticks out behind it, unless that begins behind the image and the pad before it.
+std::int64_t CountedPlaces(std::int64_t image, std::int64_t before, std::int64_t behind, std::int64_t reach,
+                           std::int64_t stride, bool ceil) {
+  std::int64_t places = 0;
+  for (std::int64_t begin = 0;; begin += stride) {
+    const bool whole = begin + reach <= image + before + behind;
+    if (whole) {
+      ++places;
+      continue;
+    }
+    // Rounding up adds one place at most, and only where the windows before it leave something over.
+    const bool left_over = begin == 0 || begin - stride + reach < image + before + behind;
+    if (ceil && left_over && begin < image + before) ++places;
+    return places;
+  }
+}
+
+TEST(OnnxRules, RoundedUpPoolsHaveThePlacesOfTheirWindows) {
+  int ends_in_pad = 0;
+  for (const char* type : {"MaxPool", "AveragePool"}) {
+    for (std::int64_t kernel = 1; kernel <= 4; ++kernel) {
+      for (std::int64_t stride = 1; stride <= 5; ++stride) {
+        for (std::int64_t before = 0; before < kernel; ++before) {
+          for (std::int64_t behind = 0; behind < kernel; ++behind) {
+            for (std::int64_t image = 1; image <= 9; ++image) {
+              if (image + before + behind < kernel) continue;
+              for (const bool ceil : {false, true}) {
+                const GraphMaker m = Node(type, {{1, 1, image}},
+                                          {{"kernel_shape", Ints{kernel}},
+                                           {"strides", Ints{stride}},
+                                           {"pads", Ints{before, behind}},
+                                           {"ceil_mode", std::int64_t{ceil}}});
+                const std::int64_t places = CountedPlaces(image, before, behind, kernel, stride, ceil);
+                ASSERT_EQ(ShapeText(Import(m), "y"), "f32[1,1," + std::to_string(places) + "]")
+                    << type << " kernel " << kernel << " stride " << stride << " pads " << before << " "
+                    << behind << " image " << image << " ceil " << ceil;
+                const std::int64_t spare = image + before + behind - kernel;
+                ends_in_pad += ceil && (spare + stride - 1) / stride + 1 != places ? 1 : 0;
+              }
+            }
+          }
+        }
+      }
+    }
+  }
+  EXPECT_GT(ends_in_pad, 20) << "the rule is met";
 }
 
 }  // namespace

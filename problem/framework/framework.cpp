@@ -1,0 +1,109 @@
+#include "problem/framework/framework.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+
+#include <fmt/format.h>
+
+#include "output/console.h"
+#include "sim/base/error.h"
+#include "sim/formats/document/units_text.h"
+
+namespace stowplan::problem {
+namespace {
+
+struct Reserve {
+  sim::Bytes size = 0;
+  double percent = 0;
+};
+
+Reserve ParseReserve(const std::string& text) {
+  const std::size_t plus = text.find('+');
+  const auto fail = [&] {
+    throw InputError(
+        fmt::format("--reserve {}: wanted a size, a share below 100 % or both, like {}.", text, kReserve));
+  };
+  Reserve reserve;
+  std::string share = plus == text.npos ? text : text.substr(plus + 1);
+  if (plus != text.npos || !share.ends_with('%')) {
+    reserve.size = text == "0" ? 0 : formats::ParseBytes(text.substr(0, plus), "--reserve");
+    if (plus == text.npos) return reserve;
+  }
+  if (!share.ends_with('%')) fail();
+  share.pop_back();
+  char* end = nullptr;
+  reserve.percent = std::strtod(share.c_str(), &end);
+  if (share.empty() || *end != '\0' || !(reserve.percent >= 0 && reserve.percent < 100)) fail();
+  return reserve;
+}
+
+bool HasRanks(const sim::OpGraph& graph) {
+  return std::ranges::any_of(graph.ops, [](const sim::Op& op) { return op.type == "CollectiveBegin"; });
+}
+
+// As the engine sees it: an order of micro-batches needs more than one of them.
+bool IsPipeline(const sim::OpGraph& graph) {
+  return sim::FindAttribute(graph.attributes, "schedule") != nullptr &&
+         std::ranges::any_of(graph.ops, [](const sim::Op& op) {
+           return sim::FindNumber(op.attributes, "micro_batch").value_or(0) > 0;
+         });
+}
+
+}  // namespace
+
+void FillFromFramework(sim::Cluster& cluster, const sim::OpGraph& graph, const std::string& reserve) {
+  sim::Dispatch& dispatch = cluster.dispatch;
+  if (dispatch.automatic_per) {
+    dispatch.per =
+        HasRanks(graph) || IsPipeline(graph) ? sim::Dispatch::Per::kDevice : sim::Dispatch::Per::kProcess;
+  }
+  if (dispatch.automatic_order) dispatch.order = sim::Dispatch::Order::kProgram;
+  dispatch.automatic_per = dispatch.automatic_order = false;
+
+  const Reserve kept = ParseReserve(reserve.empty() ? kReserve : reserve);
+  bool taken = false;
+  for (sim::Device& device : cluster.devices) {
+    if (!device.automatic_reserve) continue;
+    const sim::Bytes size = reserve.empty() ? std::min(kept.size, device.memory / 8) : kept.size;
+    device.reserve =
+        size + static_cast<sim::Bytes>(std::llround(kept.percent / 100 * static_cast<double>(device.memory)));
+    if (device.reserve >= device.memory) {
+      throw InputError(fmt::format("--reserve {}: is {} of the {} of device {}; less is wanted.", reserve,
+                                   formats::PrintBytes(device.reserve), formats::PrintBytes(device.memory),
+                                   device.name));
+    }
+    device.automatic_reserve = false;
+    taken = true;
+  }
+  if (!reserve.empty() && !taken) {
+    throw InputError(
+        fmt::format("--reserve {}: cluster {} says itself what each GPU reserves; leave the option out.",
+                    reserve, cluster.name));
+  }
+}
+
+std::string ReserveText(const sim::Cluster& cluster) {
+  sim::Bytes least = 0, most = 0;
+  for (const sim::Device& device : cluster.devices) {
+    if (device.reserve == 0) continue;
+    least = least == 0 ? device.reserve : std::min(least, device.reserve);
+    most = std::max(most, device.reserve);
+  }
+  if (most == 0) return "";
+  const std::string up_to = output::BytesText(static_cast<double>(most));
+  return fmt::format("Of each GPU's memory {} are reserved (--reserve), the rest is what may be filled.",
+                     least == most ? up_to : output::BytesText(static_cast<double>(least)) + " to " + up_to);
+}
+
+std::string RulesText(const sim::Cluster& cluster) {
+  const sim::Dispatch& dispatch = cluster.dispatch;
+  const std::string rules = fmt::format("{} rules", sim::ToString(cluster.rules));
+  if (cluster.rules != sim::Rules::kNative) return rules;
+  return fmt::format(
+      "{}, {}, {}", rules,
+      dispatch.per == sim::Dispatch::Per::kProcess ? "one host process" : "a host process each device",
+      dispatch.order == sim::Dispatch::Order::kProgram ? "program order" : "ops as they are ready");
+}
+
+}  // namespace stowplan::problem

@@ -1,0 +1,23 @@
+// What cannot be true of a graph or of its prices. Each finding is one sentence without a full stop, for whoever gave the
+// graph; a sound graph has none.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cost_models/cost_models.h"
+#include "sim/op_graph.h"
+#include "sim/simulator.h"
+
+namespace stowplan::problem {
+
+// Products that have operands but no FLOPs; FLOPs that shapes contradict by more than a factor of two; products of
+// the backward pass with less than half or more than four times the FLOPs of their forward ops.
+std::vector<std::string> ImplausibleWork(const sim::OpGraph& graph);
+
+// Ops that are faster than the data sheet's peak allows or take more than twenty times as long, and matter: on kinds of the
+// catalogue, for ops of at least 20 us there.
+std::vector<std::string> ImplausibleTimes(const sim::Problem& problem,
+                                          const cost_models::Catalogue& catalogue);
+
+}  // namespace stowplan::problem

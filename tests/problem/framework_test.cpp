@@ -1,0 +1,161 @@
+// What a cluster leaves to the framework: who issues, in which order, what is reserved.
+#include "problem/framework/framework.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "agents/task.h"
+#include "problem/loaded_problem.h"
+#include "problem/placement_source.h"
+#include "sim/base/error.h"
+#include "sim/formats/formats.h"
+
+namespace stowplan::problem {
+namespace {
+
+using sim::Dispatch;
+using ::testing::HasSubstr;
+
+constexpr sim::Bytes kMiB = 1 << 20;
+
+const std::string kRanks =
+    R"({"format": "stowplan.graph", "version": 1, "name": "ranks", "ops": [
+      {"name": "a", "type": "MatMul", "cost_us": 10, "outputs": [{"bytes": 4000}]},
+      {"name": "b", "type": "MatMul", "cost_us": 10, "outputs": [{"bytes": 4000}]},
+      {"name": "sum", "type": "AllReduce", "inputs": ["a:0", "b:0"], "outputs": [{"bytes": 4000}, {"bytes": 4000}]}]})";
+
+std::string ClusterText(const std::string& dispatch, const std::string& reserve = "") {
+  return "format: stowplan.cluster\nversion: 1\nname: own\ndevices:\n"
+         "  - {name: cpu0, kind: cpu-broadwell, memory: 64GiB}\n"
+         "  - {name: gpu0, kind: a100, memory: 10GiB" +
+         reserve + "}\n  - {name: gpu1, kind: a100, memory: 1GiB}\n" + dispatch;
+}
+
+std::string Pipeline(int micro_batches) {
+  return "pipeline(of=rnnlm(batch=4,layers=1,hidden=16,steps=2,vocabulary=50),micro_batches=" +
+         std::to_string(micro_batches) + ")";
+}
+
+ProblemSource Source(const std::string& graph, const std::string& cluster_text) {
+  ProblemSource source;
+  source.graph = graph;
+  source.cluster = "own";
+  source.cluster_text = cluster_text;
+  return source;
+}
+
+TEST(Framework, RanksAndPipelinesHaveAProcessEach) {
+  const auto per = [](const sim::OpGraph& graph, const std::string& dispatch) {
+    return LoadedProblem(graph, Source("given", ClusterText(dispatch))).cluster().dispatch.per;
+  };
+  const sim::OpGraph chain = LoadGraph("chain"), ranks = formats::ParseGraph(kRanks, "ranks"),
+                     pipeline = LoadGraph(Pipeline(2)), one_batch = LoadGraph(Pipeline(1));
+  for (const char* open : {"", "dispatch: {cost: 1us}\n", "dispatch: {per: auto, cost: 1us}\n"}) {
+    EXPECT_EQ(per(chain, open), Dispatch::Per::kProcess) << open;
+    EXPECT_EQ(per(one_batch, open), Dispatch::Per::kProcess) << open;
+    EXPECT_EQ(per(ranks, open), Dispatch::Per::kDevice) << open;
+    EXPECT_EQ(per(pipeline, open), Dispatch::Per::kDevice) << open;
+  }
+  EXPECT_EQ(per(chain, "dispatch: {per: device}\n"), Dispatch::Per::kDevice);
+  EXPECT_EQ(per(ranks, "dispatch: {per: process}\n"), Dispatch::Per::kProcess);
+}
+
+TEST(Framework, OrderIsTheProgramsUnlessTheClusterSaysAnother) {
+  const auto order = [](const std::string& dispatch) {
+    return LoadedProblem(Source("chain", ClusterText(dispatch))).cluster().dispatch.order;
+  };
+  EXPECT_EQ(order(""), Dispatch::Order::kProgram);
+  EXPECT_EQ(order("dispatch: {per: device}\n"), Dispatch::Order::kProgram);
+  EXPECT_EQ(order("dispatch: {order: ready}\n"), Dispatch::Order::kReady);
+}
+
+// What is left open is as what it stands for: the same scenario, to the bit, but for the cluster's name.
+TEST(Framework, AutoIsWhatItStandsFor) {
+  for (const auto& [graph, host] :
+       {std::pair{"nmt(layers=2,hidden=64,steps=4)", "process"},
+        std::pair{"pipeline(of=nmt(hidden=64,steps=4,batch=8),micro_batches=4)", "device"}}) {
+    const LoadedProblem open(ProblemSource{.graph = graph, .cluster = "a100(gpus=2)"});
+    const LoadedProblem said(
+        ProblemSource{.graph = graph, .cluster = std::string("a100(gpus=2,host=") + host + ")"});
+    const auto text = [](const LoadedProblem& loaded) {
+      sim::Cluster cluster = loaded.cluster();
+      cluster.name = "one name";
+      return formats::PrintCluster(cluster);
+    };
+    EXPECT_EQ(text(open), text(said)) << graph;
+    const auto run = [](const LoadedProblem& loaded) {
+      return sim::MakeSimulator(loaded.problem())->Run(LoadPlacement("expert", loaded.problem())).runtime;
+    };
+    EXPECT_EQ(run(open), run(said)) << graph;
+  }
+}
+
+TEST(Framework, ReservesContextAndGaps) {
+  const auto reserves = [](const std::string& option, const std::string& of_the_file = "") {
+    ProblemSource source = Source("chain", ClusterText("", of_the_file));
+    source.reserve = option;
+    const LoadedProblem loaded(source);
+    EXPECT_EQ(loaded.cluster().devices[0].reserve, 0);
+    return std::pair{loaded.cluster().devices[1].reserve, loaded.cluster().devices[2].reserve};
+  };
+  using Pair = std::pair<sim::Bytes, sim::Bytes>;
+  const auto percent = [](int part, sim::Bytes of) { return (of * part + 50) / 100; };
+  const sim::Bytes ten = 10240 * kMiB, one = 1024 * kMiB;
+  EXPECT_EQ(reserves(""), Pair(500 * kMiB + percent(4, ten), 128 * kMiB + percent(4, one)));
+  EXPECT_EQ(reserves("", ", reserve: auto"), reserves(""));
+  EXPECT_EQ(reserves("0"), Pair(0, 0));
+  EXPECT_EQ(reserves("200MiB"), Pair(200 * kMiB, 200 * kMiB));
+  EXPECT_EQ(reserves("5%"), Pair(percent(5, ten), percent(5, one)));
+  EXPECT_EQ(reserves("200MiB+5%"), Pair(200 * kMiB + percent(5, ten), 200 * kMiB + percent(5, one)));
+  // What the file says stands.
+  EXPECT_EQ(reserves("200MiB", ", reserve: 1GiB"), Pair(one, 200 * kMiB));
+  EXPECT_EQ(reserves("", ", reserve: 0B").first, 0);
+}
+
+TEST(Framework, RefusesReservesThatMakeNoSense) {
+  const auto refused = [](const std::string& option, const std::string& cluster, const std::string& says) {
+    try {
+      const LoadedProblem loaded(ProblemSource{.graph = "chain", .cluster = cluster, .reserve = option});
+      ADD_FAILURE() << option;
+    } catch (const InputError& error) {
+      EXPECT_THAT(error.what(), HasSubstr(says));
+    }
+  };
+  refused("100%", "a100", "share below 100 %");
+  refused("-1%", "a100", "share below 100 %");
+  refused("nan%", "a100", "share below 100 %");
+  refused("1GiB+", "a100", "share below 100 %");
+  refused("1GiB+2", "a100", "share below 100 %");
+  refused("lots", "a100", "--reserve");
+  refused("100GiB", "a100", "less is wanted");
+  refused("1GiB", "k40(gpus=2)", "says itself");
+}
+
+// Gradients of a step are there together in program order; as ops become ready each goes as soon as it is applied.
+TEST(Framework, GradientsOfAStepExistTogether) {
+  const std::string llama =
+      "llama(layers=8,hidden=512,heads=8,kv_heads=8,feed_forward=1376,vocabulary=2000,batch=1,sequence=16,"
+      "optimizer=sgd)";
+  const auto peak = [&](const std::string& cluster) {
+    const LoadedProblem loaded(ProblemSource{.graph = llama, .cluster = cluster});
+    return sim::MakeSimulator(loaded.problem())
+        ->Run(LoadPlacement("single_gpu", loaded.problem()))
+        .devices[1]
+        .peak;
+  };
+  const sim::Bytes weights = LoadGraph(llama).totals().persistent_bytes;
+  EXPECT_GE(peak("a100(gpus=1)"), 2 * weights);
+  EXPECT_LT(peak("a100(gpus=1,order=ready,host=device)"), 2 * weights);
+}
+
+TEST(Framework, SaysWhichRulesHold) {
+  const auto text = [](const std::string& graph, const std::string& cluster) {
+    return RulesText(LoadedProblem(ProblemSource{.graph = graph, .cluster = cluster}).cluster());
+  };
+  EXPECT_THAT(text("chain", "a100"), HasSubstr("one host process, program order"));
+  EXPECT_THAT(text(Pipeline(2), "a100"), HasSubstr("a host process each device, program order"));
+  EXPECT_THAT(text("chain", "a100(order=ready)"), HasSubstr("ready"));
+}
+
+}  // namespace
+}  // namespace stowplan::problem

@@ -1,0 +1,125 @@
+// The lines of a graph file may stand in any order: it changes no work, no price and no group, and no time where the rules do
+// not go by it.
+#include <algorithm>
+#include <map>
+#include <random>
+#include <set>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "agents/task.h"
+#include "cost_models/ops/op_work.h"
+#include "problem/loaded_problem.h"
+#include "problem/plausibility.h"
+#include "scenarios/scenarios.h"
+#include "sim/formats/formats.h"
+
+namespace stowplan::problem {
+namespace {
+
+sim::OpGraph Shuffled(const sim::OpGraph& graph, unsigned seed) {
+  auto json = nlohmann::ordered_json::parse(formats::PrintGraph(graph));
+  std::mt19937 random(seed);
+  std::shuffle(json["ops"].begin(), json["ops"].end(), random);
+  return formats::ParseGraph(json.dump(), "shuffled.json");
+}
+
+const std::string& NameOf(const sim::OpGraph& graph, sim::OpIndex op) {
+  return graph.ops[static_cast<std::size_t>(op)].name;
+}
+
+struct Told {
+  double flops, bytes;
+  std::vector<double> us;  // by device
+  bool operator==(const Told&) const = default;
+};
+
+std::map<std::string, Told> ByName(const LoadedProblem& loaded) {
+  std::map<std::string, Told> told;
+  for (sim::OpIndex op = 0; op < loaded.graph().size(); ++op) {
+    const auto work = cost_models::WorkOf(loaded.graph(), op);
+    Told one{work.flops, work.bytes, {}};
+    for (sim::DeviceIndex d = 0; d < loaded.cluster().size(); ++d)
+      one.us.push_back(sim::ToMicros(loaded.problem().costs().at(op, d)));
+    told.emplace(NameOf(loaded.graph(), op), one);
+  }
+  return told;
+}
+
+std::set<std::set<std::string>> Groups(const LoadedProblem& loaded, const std::string& grouper) {
+  std::set<std::set<std::string>> groups;
+  for (const auto& unit : agents::MakeUnits(grouper, loaded.problem()).ops) {
+    std::set<std::string> names;
+    for (const sim::OpIndex op : unit) names.insert(NameOf(loaded.graph(), op));
+    groups.insert(std::move(names));
+  }
+  return groups;
+}
+
+constexpr const char* kWorkloads[] = {"inception_v3(batch=2)", "nmt(layers=2,batch=4)",
+                                      "moe(layers=2,batch=1)", "llama(layers=2,batch=1,sequence=64)",
+                                      "mobilenet_v2(batch=2)"};
+
+TEST(OrderOfTheFile, ChangesNoWorkNoPriceAndNoGroup) {
+  for (const char* workload : kWorkloads) {
+    const sim::OpGraph graph = scenarios::LoadGraph(workload);
+    const ProblemSource source{.graph = workload, .cluster = "a100(gpus=2)"};
+    const LoadedProblem loaded(graph, source);
+    for (const unsigned seed : {1U, 2U}) {
+      const LoadedProblem shuffled(Shuffled(graph, seed), source);
+      EXPECT_EQ(ByName(loaded), ByName(shuffled)) << workload;
+      EXPECT_EQ(ImplausibleWork(loaded.graph()).size(), ImplausibleWork(shuffled.graph()).size());
+      for (const agents::GrouperRow& row : agents::Groupers())
+        EXPECT_EQ(Groups(loaded, row.name), Groups(shuffled, row.name)) << workload << " " << row.name;
+    }
+  }
+}
+
+// One op at the start, and no two that become ready together: costs are all different.
+sim::OpGraph Layered(unsigned seed) {
+  std::mt19937 random(seed);
+  nlohmann::ordered_json json = {{"format", "stowplan.graph"}, {"version", 1}, {"name", "layered"}};
+  const auto add = [&](int i, const std::vector<std::string>& inputs) {
+    json["ops"].push_back({{"name", "op" + std::to_string(i)},
+                           {"type", "Op"},
+                           {"inputs", inputs},
+                           {"cost_us", 1 + static_cast<double>(random() % 1'000'000) / 1e4},
+                           {"outputs", {{{"bytes", 1 + random() % 10'000'000}}}}});
+  };
+  add(0, {});
+  for (int i = 1; i < 60; ++i) {
+    std::set<std::string> inputs;
+    for (unsigned k = 0; k < 1 + random() % 3; ++k)
+      inputs.insert("op" + std::to_string(std::max(0, i - 1 - static_cast<int>(random() % 8))));
+    add(i, {inputs.begin(), inputs.end()});
+  }
+  return formats::ParseGraph(json.dump(), "layered.json");
+}
+
+sim::Picos TimeOf(const sim::OpGraph& graph, const ProblemSource& source, sim::DeviceIndex first,
+                  unsigned seed) {
+  const LoadedProblem loaded(graph, source);
+  sim::Placement placement;
+  for (const sim::Op& op : graph.ops)
+    placement.device.push_back(first +
+                               static_cast<sim::DeviceIndex>((std::stoul(op.name.substr(2)) * 7 + seed) % 2));
+  return sim::MakeSimulator(loaded.problem())->Run(placement).runtime;
+}
+
+TEST(OrderOfTheFile, ChangesNoTimeWhereRulesDoNotGoByIt) {
+  for (unsigned seed = 1; seed <= 20; ++seed) {
+    const sim::OpGraph graph = Layered(seed);
+    for (const char* rules : {"native", "published"}) {
+      const ProblemSource source{
+          .graph = "layered", .cluster = "a100(gpus=2,order=ready,host=device)", .rules = rules};
+      const LoadedProblem loaded(graph, source);
+      const auto gpu = static_cast<sim::DeviceIndex>(loaded.cluster().size() - 2);
+      EXPECT_EQ(TimeOf(graph, source, gpu, seed), TimeOf(Shuffled(graph, seed), source, gpu, seed))
+          << rules << " " << seed;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace stowplan::problem
