@@ -167,7 +167,8 @@ SearchResult Prepared::Search(const SearchRequest& request, const std::function<
   limits.budget = request.samples;
   limits.threads = threads;
   limits.stop = &asked;
-  limits.within = request.within / 100;
+  if (agents::Samples(*agents::FindAgent(Spec::Parse(request.agent).name)))
+    limits.within = request.within / 100;
   limits.on_sample = [&](const agents::Evaluator&) {
     if (!asked && stop()) asked = true;
   };
