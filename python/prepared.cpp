@@ -166,7 +166,8 @@ SearchResult Prepared::Search(const SearchRequest& request, const std::atomic<bo
   limits.budget = request.samples;
   limits.threads = threads;
   limits.stop = &stop;
-  limits.within = request.within / 100;
+  if (agents::Samples(*agents::FindAgent(Spec::Parse(request.agent).name)))
+    limits.within = request.within / 100;
   limits.on_sample = [&](const agents::Evaluator&) {
     if (stop) throw RunError("the search was interrupted");
   };

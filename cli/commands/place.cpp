@@ -150,12 +150,14 @@ class PlaceCommand : public Command {
         problem::Whole(app.add_option("--seed", seed_, "of the agent; else the scenario's first, else 1"), 0,
                        problem::kMaxSeed)
             ->option_text("K");
-    problem::Real(app.add_option("--within", within_,
-                                 "of placements that take P % longer than the fastest at most the plainest: "
-                                 "fewest devices, then least sent, then least full"),
-                  0, 100)
-        ->capture_default_str()
-        ->option_text("P");
+    within_option_ =
+        problem::Real(
+            app.add_option("--within", within_,
+                           "of placements that take P % longer than the fastest at most the plainest: "
+                           "fewest devices, then least sent, then least full"),
+            0, 100)
+            ->capture_default_str()
+            ->option_text("P");
     app.add_option("--init", options_.init, "weights a learner starts from")->option_text("CKPT");
     app.add_option("--learn", learn_, "no: a learner applies its weights and changes none")
         ->capture_default_str()
@@ -214,7 +216,7 @@ class PlaceCommand : public Command {
     limits.threads = options_.threads;
     limits.stop = &stop;
     limits.ranks = &ranks;
-    limits.within = within_ / 100;
+    if (IsSearch()) limits.within = within_ / 100;
     limits.on_sample = [&](const agents::Evaluator& now) {
       progress.Update(now.samples(),
                       now.has_best() ? "best " + output::TimeText(now.best_runtime()) : "nothing fits yet");
@@ -292,7 +294,7 @@ class PlaceCommand : public Command {
     search_.Resolve("place");
     if (learn_ != "yes" && learn_ != "no")
       throw InputError(fmt::format("--learn {}: wanted yes or no.", learn_));
-    RefuseWeightsForNothing();
+    RefuseOptionsForNothing();
     if (log_samples_ && out_.empty())
       throw InputError("--log-samples: writes to the folder of --out DIR, so --out is wanted too.");
     problem::RefuseTwoDocuments({{"--json", json_}, {"--html", html_}});
@@ -309,8 +311,10 @@ class PlaceCommand : public Command {
     options_.seed = static_cast<std::uint64_t>(seed_);
   }
 
-  void RefuseWeightsForNothing() const {
+  void RefuseOptionsForNothing() const {
     const std::string name = Spec::Parse(agent_).name;
+    if (within_option_->count() > 0 && agents::FindAgent(name) != nullptr && !IsSearch())
+      throw InputError(fmt::format("--within: {} makes one placement, and that is given.", name));
     if (IsLearner() || agents::FindAgent(name) == nullptr) return;  // what is no agent is refused as such
     if (!options_.init.empty())
       throw InputError(fmt::format("--init: {} learns nothing, so it starts from no weights.", name));
@@ -363,6 +367,12 @@ class PlaceCommand : public Command {
         "{}: holds {} samples of this search; --samples must be at least {} to go on, or --force in place "
         "of --resume begins anew.",
         out_, output::CountText(kept), kept));
+  }
+
+  // A rule that was asked for by its name is followed.
+  bool IsSearch() const {
+    const agents::AgentRow* row = agents::FindAgent(Spec::Parse(agent_).name);
+    return row != nullptr && agents::Samples(*row);
   }
 
   bool IsLearner() const {
@@ -430,8 +440,10 @@ class PlaceCommand : public Command {
     output::Print("{}\n",
                   PrintPlaceReport(problem::MakeStudy(*found.task.problem, best, *outcome, found.bound, {})));
     output::Print("{}\n", problem::PrintAdvice(*found.advice, found.task));
-    if (!found.author.empty() && found.took_fastest())
-      output::Print("Found by {}, one of the portfolio.\n", found.author);
+    if (!found.author.empty()) {
+      output::Print("{} by {}, one of the portfolio.\n",
+                    found.took_fastest() ? "Found" : "The fastest sample was found", found.author);
+    }
     output::Print(
         "{}",
         output::Wrapped(
@@ -521,6 +533,7 @@ class PlaceCommand : public Command {
   bool force_ = false;
   agents::SearchOptions options_;
   CLI::Option* seed_option_ = nullptr;
+  CLI::Option* within_option_ = nullptr;
 };
 
 }  // namespace

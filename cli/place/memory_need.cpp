@@ -131,15 +131,13 @@ std::string MemoryNeedText(const MemoryNeed& need, const sim::Cluster& cluster) 
     return fmt::format("No memory of {} was found that is enough{}.", devices,
                        need.stopped ? " before this was interrupted" : "");
   }
-  const auto reserve = [&](sim::DeviceIndex device) {
-    return cluster.devices[static_cast<std::size_t>(device)].reserve;
-  };
-  sim::Bytes kept = 0;
-  for (const sim::DeviceIndex device : need.devices) kept = std::max(kept, reserve(device));
-  std::string text =
-      fmt::format("It fits with {} on {}{}", output::BytesText(static_cast<double>(need.enough + kept)),
-                  need.devices.size() > 1 ? "each of " : "", devices);
-  if (kept > 0) text += fmt::format(" ({} of it reserved)", output::BytesText(static_cast<double>(kept)));
+  // A framework reserves more of a larger GPU, so what is needed is said beside it.
+  const bool reserved = std::ranges::any_of(need.devices, [&](sim::DeviceIndex device) {
+    return cluster.devices[static_cast<std::size_t>(device)].reserve > 0;
+  });
+  std::string text = fmt::format(
+      "It fits with {} on {}{}{}", output::BytesText(static_cast<double>(need.enough)),
+      need.devices.size() > 1 ? "each of " : "", devices, reserved ? ", beside what is reserved" : "");
   for (std::size_t i = 0; i < need.shortage.size(); ++i) {
     text += i == 0 ? ": " : ", ";
     text +=
@@ -149,7 +147,7 @@ std::string MemoryNeedText(const MemoryNeed& need, const sim::Cluster& cluster) 
   text += need.stopped ? " (interrupted: less may do)." : ".";
   if (need.too_little > 0) {
     text += fmt::format(" Below {} nothing fits (proven).",
-                        output::BytesText(static_cast<double>(need.too_little + kept)));
+                        output::BytesText(static_cast<double>(need.too_little)));
   }
   return text;
 }

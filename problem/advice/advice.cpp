@@ -28,6 +28,12 @@ class Chooser {
   Advice Run() {
     Advice advice;
     if (!stopped()) advice.rivals = SimplestRivals(task_);
+    if (!plainest_.kept().empty()) Choose(advice);
+    return advice;
+  }
+
+ private:
+  void Choose(Advice& advice) {
     const UnitPlacement winner = plainest_.kept().back().placement;
     for (const Rival& rival : advice.rivals) Offer(rival);
     TryOneDevice(winner);
@@ -41,10 +47,8 @@ class Chooser {
     for (const Rival& rival : advice.rivals) {
       if (rival.placement == advice.chosen.placement) advice.name = rival.name;
     }
-    return advice;
   }
 
- private:
   bool stopped() const { return stop_ != nullptr && *stop_; }
 
   bool Offer(const Rival& one) {
@@ -160,7 +164,12 @@ std::string AgainstText(sim::Picos runtime, sim::Picos chosen) {
 }  // namespace
 
 Advice Advise(const Task& task, const agents::Evaluator& evaluator, const std::atomic<bool>* stop) {
-  return Chooser(task, evaluator, stop).Run();
+  Advice advice = Chooser(task, evaluator, stop).Run();
+  if (advice.chosen.placement.empty()) {
+    const Rival best = Simulated(task, "", evaluator.best());
+    advice.chosen = advice.fastest = {best.placement, best.runtime, best.plainness};
+  }
+  return advice;
 }
 
 std::string PrintAdvice(const Advice& advice, const Task& task) {

@@ -22,7 +22,8 @@ struct Advice {
 
 // Of the search's samples, the rivals, and what follows from the fastest sample (everything on one of its devices; a device emptied
 // onto that which it exchanges most with; even splits over as many devices or fewer), the plainest within the evaluator's
-// `within` of the fastest. None of these is a sample. The evaluator must have a best. `stop`: of the samples alone.
+// `within` of the fastest. None of these is a sample. The evaluator must have a best. Where it
+// keeps none (`within` below 0) its best is chosen. `stop`: of the samples alone.
 Advice Advise(const agents::Task& task, const agents::Evaluator& evaluator,
               const std::atomic<bool>* stop = nullptr);
 

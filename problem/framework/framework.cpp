@@ -92,7 +92,7 @@ std::string ReserveText(const sim::Cluster& cluster) {
   }
   if (most == 0) return "";
   const std::string up_to = output::BytesText(static_cast<double>(most));
-  return fmt::format("Of each GPU's memory {} are reserved (--reserve), the rest is what may be filled.",
+  return fmt::format("Of each GPU's memory {} are kept for the framework, the rest may be filled.",
                      least == most ? up_to : output::BytesText(static_cast<double>(least)) + " to " + up_to);
 }
 

@@ -21,7 +21,7 @@ inline constexpr char kReserve[] = "500MiB+4%";
 // Throws InputError for another text, for a reserve that leaves a GPU nothing, and for one that no GPU takes.
 void FillFromFramework(sim::Cluster& cluster, const sim::OpGraph& graph, const std::string& reserve = "");
 
-// "Of each GPU's memory 0.88 GB are reserved." Empty where nothing is.
+// "Of each GPU's memory 0.88 GB are kept for the framework, …" Empty where nothing is.
 std::string ReserveText(const sim::Cluster& cluster);
 
 // Which of these rules hold: "native rules, one host process, program order"; "published rules" know no host.

@@ -124,7 +124,7 @@ std::string DopplerCluster(const Settings& read) {
       "dispatch: {{per: device, order: ready, cost: 0us}}\ndevices:\n",
       read.Canonical());
   for (int gpu = 0; gpu < gpus; ++gpu) {
-    text += fmt::format("  - {{name: gpu{}, kind: p100, memory: 1024TiB}}{}\n", gpu,
+    text += fmt::format("  - {{name: gpu{}, kind: p100, memory: 1024TiB, reserve: 0B}}{}\n", gpu,
                         gpu == 0 ? "  # any kind: graphs bring their costs; memory is no limit there" : "");
   }
   text += "switches: [all]\nlinks:\n";
@@ -164,7 +164,7 @@ std::string MsrCluster(const Settings& read) {
       "limit\n",
       read.Canonical());
   for (int gpu = 0; gpu < gpus; ++gpu)
-    text += fmt::format("  - {{name: gpu{}, kind: p100, memory: {}MiB}}\n", gpu, mebibytes);
+    text += fmt::format("  - {{name: gpu{}, kind: p100, memory: {}MiB, reserve: 0B}}\n", gpu, mebibytes);
   text += "links:\n";
   for (int gpu = 0; gpu < gpus; ++gpu) {
     text += fmt::format("  - {{name: link{0}, ends: [gpu{0}, cpu0], bandwidth: 2GiB/s, latency: 0us}}{1}\n",

@@ -1,5 +1,6 @@
 // What scripts rely on: exit status, JSON alone on standard output, one sentence for bad input, no partial
 // files.
+#include <algorithm>
 #include <filesystem>
 #include <sstream>
 #include <string>
@@ -401,7 +402,9 @@ TEST(Cli, OutOfMemoryIsAResult) {
   const ProgramResult text = RunStowplan({"simulate", "--graph", "chain(ops=4,bytes=1000000)", "--cluster",
                                           kCluster, "--placement", "single_gpu", "--memory", "gpu=301MiB"});
   EXPECT_EQ(text.status, 0);
-  EXPECT_THAT(text.out, HasSubstr("out of memory on gpu0 at op "));
+  std::string one_line = text.out;
+  std::ranges::replace(one_line, '\n', ' ');
+  EXPECT_THAT(one_line, HasSubstr("out of memory on gpu0 at op "));
 }
 
 TEST(Cli, TheFolderOfARunStandsForItsPlacement) {

@@ -127,8 +127,8 @@ TEST(Export, RefusesWhatItCannotRead) {
   ExpectRefused({"export", folder.path(), "--to", "dot"}, "does not say what the run is of");
   formats::WriteFile(folder / "run.json", R"({"agent": "expert"})");
   ExpectRefused({"export", folder.path(), "--to", "dot"}, "does not say what the run is of");
-  ASSERT_EQ(RunStowplan({"place", kGraph, "--cluster", kExportCluster, "--memory", "gpu=501MiB", "--devices",
-                         "gpu", "--samples", "2", "--out", folder / "none"})
+  ASSERT_EQ(RunStowplan({"place", kGraph, "--cluster", kExportCluster, "--memory", "gpu=1MiB", "--reserve",
+                         "0", "--devices", "gpu", "--samples", "2", "--out", folder / "none"})
                 .status,
             0);
   ExpectRefused({"export", folder / "none", "--to", "dot"}, "the run found no placement that fits");

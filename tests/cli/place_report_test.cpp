@@ -88,7 +88,8 @@ TEST(DeviceModules, DrawsNumberedNeighboursTogether) {
 
 // With what it says is enough a placement is found; below what it says is too little none exists.
 TEST(MemoryNeed, HoldsWhenItIsMet) {
-  const problem::ProblemSource small = {.graph = kLlama, .cluster = "a100(gpus=2)", .memory = {"gpu=512MiB"}};
+  const problem::ProblemSource small = {
+      .graph = kLlama, .cluster = "a100(gpus=2)", .memory = {"gpu=12MiB"}, .reserve = "0"};
   const problem::LoadedProblem loaded(small);
   const agents::Task task = agents::MakeTask(loaded.problem(), "module", {"gpu0", "gpu1"});
   const MemoryNeed need = FindMemoryNeed(task, Leanest(task), 20, {}, nullptr);
@@ -101,7 +102,7 @@ TEST(MemoryNeed, HoldsWhenItIsMet) {
 
   const auto with = [&](sim::Bytes capacity) {
     problem::ProblemSource source = small;
-    source.memory = {"gpu=" + std::to_string(capacity + (sim::Bytes{500} << 20)) + "B"};
+    source.memory = {"gpu=" + std::to_string(capacity) + "B"};
     return source;
   };
   const problem::LoadedProblem met(with(need.enough));
@@ -116,8 +117,9 @@ TEST(MemoryNeed, HoldsWhenItIsMet) {
 }
 
 TEST(MemoryNeed, IsToldWhereNothingFits) {
-  const auto told = RunStowplan({"place", kLlama, "--cluster", "a100(gpus=2)", "--devices", "gpu",
-                                 "--grouper", "module", "--samples", "30", "--memory", "gpu=512MiB"});
+  const auto told =
+      RunStowplan({"place", kLlama, "--cluster", "a100(gpus=2)", "--devices", "gpu", "--grouper", "module",
+                   "--samples", "30", "--memory", "gpu=12MiB", "--reserve", "0"});
   EXPECT_EQ(told.status, 0) << told.err;
   ExpectNarrow(told.out);
   EXPECT_TRUE(std::regex_search(told.out, std::regex("It fits with [0-9.]+ MB\\s+on\\s+each"))) << told.out;
