@@ -53,6 +53,11 @@ struct Found {
   int ranks = 1;
 
   bool interrupted() const { return evaluator.stop_requested() && evaluator.remaining() > 0; }
+  // Whether there is time to say what bounds it: who pressed Ctrl-C does not wait for that of a large graph.
+  bool explained() const {
+    constexpr sim::OpIndex kSoonExplained = 20'000;
+    return !interrupted() || task.problem->graph().size() <= kSoonExplained;
+  }
 };
 
 constexpr const char* kRecord = "run.json";
@@ -153,8 +158,9 @@ class PlaceCommand : public Command {
               "stowplan place model.onnx --cluster 'a100(gpus=2)' --out runs/model",
               "stowplan place --agent local_search --graph nmt --cluster 'k40(gpus=2)' --samples 2000 --out "
               "runs/nmt",
-              "stowplan place --agent 'placeto(rounds=4)' --graph nmt --cluster 'k40(gpus=2)' --devices gpu "
-              "--out runs/placeto",
+              "stowplan place --agent 'placeto(rounds=4)' --graph 'nmt(steps=8)' --cluster 'k40(gpus=2)' "
+              "--devices gpu "
+              "--samples 100 --out runs/placeto",
               "stowplan place --agent annealing --scenario s.yaml --seed 2 --out runs/s --resume"});
   }
 
@@ -360,6 +366,10 @@ class PlaceCommand : public Command {
 
   void SavePages(const Found& found, const sim::Outcome& outcome, const sim::Placement& best) const {
     if (html_.empty() && out_.empty()) return;
+    if (!found.explained()) {
+      if (!out_.empty()) std::filesystem::remove(InFolder("placement.html"));  // of an earlier run
+      return;
+    }
     const sim::Problem& problem = *found.task.problem;
     const problem::Study study =
         problem::MakeStudy(problem, best, outcome, found.bound, problem::AllWhatIfs(problem.cluster()));
@@ -387,8 +397,9 @@ class PlaceCommand : public Command {
     if (found.interrupted()) samples += " (interrupted)";
     if (outcome == nullptr) return PrintWhatItNeeds(found, samples);
     const sim::Picos bound = found.bound.best();
-    output::Print("{}\n",
-                  PrintPlaceReport(problem::MakeStudy(*found.task.problem, best, *outcome, found.bound, {})));
+    if (found.explained())
+      output::Print(
+          "{}\n", PrintPlaceReport(problem::MakeStudy(*found.task.problem, best, *outcome, found.bound, {})));
     if (!found.author.empty()) output::Print("Found by {}, one of the portfolio.\n", found.author);
     output::Print(
         "{}",

@@ -35,7 +35,9 @@ const std::string kEscape = "\x1b[31m\x1b]0;title\x07\r\xC2\x9B";  // also the C
 // Titles are longer than names may be in some tables.
 const std::string kHostile = kFormula + kElement + kLatex;
 
-std::string Json(const std::string& text) { return nlohmann::json(text).dump(); }
+std::string Json(const std::string& text) {
+  return nlohmann::json(text).dump();
+}
 
 std::string GraphText() {
   std::string ops;
@@ -47,7 +49,8 @@ std::string GraphText() {
       ops += ", \"inputs\": [" + Json(kHostile + std::string(1, static_cast<char>(*number - 1))) + "]";
     ops += ", \"attributes\": {\"module\": " + Json(kHostile) + "}}";
   }
-  return R"({"format": "stowplan.graph", "version": 1, "name": )" + Json(kHostile) + ", \"ops\": [" + ops + "]}";
+  return R"({"format": "stowplan.graph", "version": 1, "name": )" + Json(kHostile) + ", \"ops\": [" + ops +
+         "]}";
 }
 
 std::string ClusterText() {
@@ -107,9 +110,11 @@ void ExpectTamed(const fs::path& file) {
   const std::string kind = file.extension().string();
   if (kind == ".csv") ExpectNoFormula(text, file.string());
   if (kind == ".tex") {
-    for (const char* command : {"\\input", "^^", "/etc/passwd} ~", " # ", " % ", "\\\\\n  [", "\\midrule\n  ["})
+    for (const char* command :
+         {"\\input", "^^", "/etc/passwd} ~", " # ", " % ", "\\\\\n  [", "\\midrule\n  ["})
       EXPECT_EQ(text.find(command), std::string::npos) << file << ": " << command;
-    EXPECT_NE(text.find("\\textbackslash{}input\\{/etc/passwd\\} \\textasciicircum{}"), std::string::npos) << file;
+    EXPECT_NE(text.find("\\textbackslash{}input\\{/etc/passwd\\} \\textasciicircum{}"), std::string::npos)
+        << file;
   }
   if (kind == ".html") EXPECT_EQ(text.find("<script>alert"), std::string::npos) << file;
   if (kind == ".md") {
@@ -125,14 +130,15 @@ std::vector<Words> Calls() {
   return {{"list", "workloads"},
           {"graph", "info", "g.json"},
           {"graph", "convert", "g.json", "--out", "g2.json"},
-          {"simulate", "--graph", "g.json", "--cluster", "c.json", "--placement", "round_robin", "--html", "s.html", "--trace",
-           "t.json", "--timeline", "timeline.txt"},
-          {"explain", "--graph", "g.json", "--cluster", "c.json", "--placement", "round_robin", "--html", "e.html"},
+          {"simulate", "--graph", "g.json", "--cluster", "c.json", "--placement", "round_robin", "--html",
+           "s.html", "--trace", "t.json", "--timeline", "timeline.txt"},
+          {"explain", "--graph", "g.json", "--cluster", "c.json", "--placement", "round_robin", "--html",
+           "e.html"},
           {"place", "g.json", "--cluster", "c.json", "--samples", "20", "--out", "run", "--log-samples"},
           {"export", "run", "--to", "dot", "--out", "g.dot"},
           {"export", "run", "--to", "graphml", "--out", "g.graphml"},
-          {"compare", "--agents", "round_robin", "random", "--graph", "g.json", "--cluster", "c.json", "--samples", "5",
-           "--seeds", "1", "--out", "compared"},
+          {"compare", "--agents", "round_robin", "random", "--graph", "g.json", "--cluster", "c.json",
+           "--samples", "5", "--seeds", "1", "--out", "compared"},
           {"table", "run", "./t.yaml", "--out", "table"},
           {"table", "run", "./t.yaml", "--out", "table", "--export"},
           {"table", "show", "./t.yaml", "--out", "table"},
@@ -141,8 +147,9 @@ std::vector<Words> Calls() {
 }
 
 // These print what is ours, measure for minutes, or need a learner: they are called with a wrong name alone, as all others are.
-const std::set<std::string> kOnlyRefused = {"graph import", "train",  "calibrate",     "validate", "completion",
-                                            "man",          "help",   "table salvage", "table derive"};
+const std::set<std::string> kOnlyRefused = {"graph import", "train",         "calibrate",
+                                            "validate",     "completion",    "man",
+                                            "help",         "table salvage", "table derive"};
 
 std::vector<std::string> VerbsOf(const std::vector<CommandRow>& rows, const std::string& within) {
   std::vector<std::string> verbs;
@@ -193,7 +200,8 @@ TEST(HostileText, IsTextInWhatAnyVerbRefuses) {
     const std::size_t blank = verb.find(' ');
     words.push_back(verb.substr(0, blank));
     if (blank != std::string::npos) words.push_back(verb.substr(blank + 1));
-    for (const std::string& last : {kEscape, "--" + kEscape, "--out=" + kEscape + "/x", "--graph=" + kEscape}) {
+    for (const std::string& last :
+         {kEscape, "--" + kEscape, "--out=" + kEscape + "/x", "--graph=" + kEscape}) {
       Words call = words;
       call.push_back(last);
       const testing::ProgramResult done = RunStowplan(call, folder.path());
@@ -217,7 +225,8 @@ TEST(HostileText, IsTextInWhatIsSaidOfFilesOfOthers) {
   EXPECT_EQ(placed.status, 2);
   ExpectPlain(placed.err, "place into another's folder");
 
-  const Words table = {"table", "run", "hierarchical", "--quick", "--cells", "rnnlm_2/single_gpu", "--out", "table"};
+  const Words table = {"table", "run",  "hierarchical", "--quick", "--cells", "rnnlm_2/single_gpu",
+                       "--out", "table"};
   ASSERT_EQ(RunStowplan(table, folder.path()).status, 0);
   const std::string rows = formats::ReadFile(folder / "table/rows.csv");
   const std::size_t head = rows.find('\n') + 1;
@@ -252,10 +261,11 @@ TEST(HostileText, IsTextInWhatIsSaidOfFilesOfOthers) {
 TEST(Commands, AreNotRunBecauseAFileNamesThem) {
   const TempFolder folder;
   const auto table = [&](const std::string& agent) {
-    formats::WriteFile(folder / "t.yaml",
-                       "format: stowplan.experiment\nversion: 1\nname: shared\nsamples: 5\nseeds: 1\ncluster: "
-                       "k40(gpus=2)\ncolumns: [single_gpu, {key: x, agent: '" +
-                           agent + "'}]\nrows: [{key: r, workload: chain(ops=4)}]\n");
+    formats::WriteFile(
+        folder / "t.yaml",
+        "format: stowplan.experiment\nversion: 1\nname: shared\nsamples: 5\nseeds: 1\ncluster: "
+        "k40(gpus=2)\ncolumns: [single_gpu, {key: x, agent: '" +
+            agent + "'}]\nrows: [{key: r, workload: chain(ops=4)}]\n");
   };
   for (const agents::AgentRow& row : agents::Agents()) {
     if (row.opens != agents::AgentOpens::kProgram) continue;
@@ -268,9 +278,10 @@ TEST(Commands, AreNotRunBecauseAFileNamesThem) {
     RunStowplan({"table", "run", "./t.yaml", "--allow-commands"}, folder.path());
     EXPECT_TRUE(fs::exists(folder / "was_here")) << row.name;
     fs::remove(folder / "was_here");
-    formats::WriteFile(folder / "s.yaml",
-                       "format: stowplan.scenario\nversion: 1\nworkload: chain(ops=4)\ncluster: k40(gpus=2)\nexpert: " +
-                           std::string(row.name) + "(command=\"touch was_here\")\n");
+    formats::WriteFile(
+        folder / "s.yaml",
+        "format: stowplan.scenario\nversion: 1\nworkload: chain(ops=4)\ncluster: k40(gpus=2)\nexpert: " +
+            std::string(row.name) + "(command=\"touch was_here\")\n");
     EXPECT_EQ(RunStowplan({"place", "--scenario", "s.yaml", "--samples", "5"}, folder.path()).status, 2);
     EXPECT_FALSE(fs::exists(folder / "was_here")) << row.name;
   }

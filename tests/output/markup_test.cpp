@@ -16,7 +16,8 @@ TEST(Latex, TextStaysText) {
 
 // Read as LaTeX reads it, the text is there again: whatever is special stands in one of the commands that print it.
 RC_GTEST_PROP(Latex, NothingSpecialIsLeft, ()) {
-  const auto text = *rc::gen::container<std::string>(rc::gen::element('\\', '^', '~', '{', '}', '%', '&', '#', '_', '$', 'a', ' '));
+  const auto text = *rc::gen::container<std::string>(
+      rc::gen::element('\\', '^', '~', '{', '}', '%', '&', '#', '_', '$', 'a', ' '));
   const std::string written = EscapeLatex(text);
   std::string read;
   for (std::size_t at = 0; at < written.size();) {
