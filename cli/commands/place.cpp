@@ -398,20 +398,19 @@ class PlaceCommand : public Command {
     if (outcome == nullptr) return PrintWhatItNeeds(found, samples);
     const sim::Picos bound = found.bound.best();
     if (found.explained())
-      output::Print(
-          "{}\n", PrintPlaceReport(problem::MakeStudy(*found.task.problem, best, *outcome, found.bound, {})));
-    if (!found.author.empty()) output::Print("Found by {}, one of the portfolio.\n", found.author);
-    output::Print(
-        "{}",
-        output::Wrapped(
-            fmt::format(
-                "{}: best {} after {} of {} (within 1 % after {}), proven lower bound {} "
-                "(gap {:.2f})",
-                found.agent, output::TimeText(evaluator.best_runtime()),
-                output::CountText(evaluator.samples_to_best()), samples,
-                output::CountText(evaluator.samples_to_within(0.01)), output::TimeText(bound),
-                bound > 0 ? static_cast<double>(evaluator.best_runtime()) / static_cast<double>(bound) : 0.0),
-            0, output::kLineWidth));
+      output::Print(fmt::format("{}\n", PrintPlaceReport(problem::MakeStudy(*found.task.problem, best,
+                                                                            *outcome, found.bound, {}))));
+    if (!found.author.empty())
+      output::Print(fmt::format("Found by {}, one of the portfolio.\n", found.author));
+    output::Print(output::Wrapped(
+        fmt::format(
+            "{}: best {} after {} of {} (within 1 % after {}), proven lower bound {} "
+            "(gap {:.2f})",
+            found.agent, output::TimeText(evaluator.best_runtime()),
+            output::CountText(evaluator.samples_to_best()), samples,
+            output::CountText(evaluator.samples_to_within(0.01)), output::TimeText(bound),
+            bound > 0 ? static_cast<double>(evaluator.best_runtime()) / static_cast<double>(bound) : 0.0),
+        0, output::kLineWidth));
   }
 
   // Nothing was found that fits.
@@ -432,30 +431,29 @@ class PlaceCommand : public Command {
         const auto simulator = sim::MakeSimulator(problem);
         const sim::Outcome& outcome =
             simulator->Run(need.placement, {.record = sim::RunOptions::Record::kTimeline, .cutoff = {}});
-        output::Print(
-            "{}\n", PrintPlaceReport(problem::MakeStudy(problem, need.placement, outcome, found.bound, {})));
+        output::Print(fmt::format(
+            "{}\n", PrintPlaceReport(problem::MakeStudy(problem, need.placement, outcome, found.bound, {}))));
       }
-      output::Print("{}", output::Wrapped(MemoryNeedText(need, problem.cluster()), 0, output::kLineWidth));
+      output::Print(output::Wrapped(MemoryNeedText(need, problem.cluster()), 0, output::kLineWidth));
     }
-    output::Print(
-        "{}", output::Wrapped(
-                  fmt::format("{}: no placement that fits in {}; {}", found.agent, samples,
-                              found.bound.nothing_fits
-                                  ? "none exists: it is proven that the graph does not fit on these devices"
-                                  : "proven lower bound " + output::TimeText(found.bound.best())),
-                  0, output::kLineWidth));
+    output::Print(output::Wrapped(
+        fmt::format("{}: no placement that fits in {}; {}", found.agent, samples,
+                    found.bound.nothing_fits
+                        ? "none exists: it is proven that the graph does not fit on these devices"
+                        : "proven lower bound " + output::TimeText(found.bound.best())),
+        0, output::kLineWidth));
   }
 
   // The portfolio came by a placement that fits within so many samples.
   void PrintWhoFinds(const Found& found, const std::string& samples, std::int64_t more) const {
     const std::int64_t budget = std::max(search_.samples(), more);
-    output::Print(
+    output::Print(fmt::format(
         "{}  stowplan place --agent '{}' {} --samples {}{}\n",
         output::Wrapped(fmt::format("{}: no placement that fits in {}, but the portfolio finds one:",
                                     found.agent, samples),
                         0, output::kLineWidth),
         NeedAgent(found.task.problem->graph()), search_.Words(), budget,
-        seed_option_->count() > 0 ? fmt::format(" --seed {}", seed_) : "");
+        seed_option_->count() > 0 ? fmt::format(" --seed {}", seed_) : ""));
   }
 
   void SaveFolder(const Found& found, const sim::Outcome* outcome, const sim::Placement& best,
