@@ -115,7 +115,7 @@ std::string Shortened(std::string_view text, std::size_t width) {
   return fmt::format("{}…{}", Prefix(text, width - 1 - last), text.substr(Prefix(text, all - last).size()));
 }
 
-void PrintText(std::string_view text) {
+void Print(std::string_view text) {
   fmt::print("{}", formats::Printable(text));
 }
 

@@ -8,10 +8,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
-
-#include <fmt/format.h>
 
 #include "sim/base/units.h"
 
@@ -49,11 +46,7 @@ inline constexpr std::size_t kNameColumns = 34;
 std::string Shortened(std::string_view text, std::size_t width = kNameColumns);
 
 // Writes to standard output. Throws as fmt::print does where that cannot be written.
-void PrintText(std::string_view text);
-template <typename... Values>
-void Print(fmt::format_string<Values...> format, Values&&... values) {
-  PrintText(fmt::format(format, std::forward<Values>(values)...));
-}
+void Print(std::string_view text);
 
 // Writes to standard error. Where that is closed or full nothing is said: no work ends because nobody listens.
 void Tell(std::string_view text);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <sstream>
 #include <utility>
 
 #include <fmt/format.h>
@@ -35,13 +34,15 @@ std::string Digits(Spans spans, sim::Picos runtime) {
   return digits;
 }
 
-void ReadDigits(const std::string& digits, const std::string& where,
-                std::array<double, kTimelineParts>& parts) {
-  if (digits.size() != kTimelineParts || digits.find_first_not_of("0123456789") != std::string::npos) {
-    throw InputError(fmt::format("{}: the timeline is wrong: wanted are DEVICE:<{} digits>:<{} digits>.",
-                                 where, kTimelineParts, kTimelineParts));
+// Behind a colon at `at`; false where there are no such digits.
+bool ReadDigits(const std::string& text, std::size_t at, std::array<double, kTimelineParts>& parts) {
+  if (at + kTimelineParts >= text.size() || text[at] != ':') return false;
+  for (std::size_t i = 0; i < kTimelineParts; ++i) {
+    const char digit = text[at + 1 + i];
+    if (digit < '0' || digit > '9') return false;
+    parts[i] = (digit - '0') / 9.0;
   }
-  for (std::size_t i = 0; i < kTimelineParts; ++i) parts[i] = (digits[i] - '0') / 9.0;
+  return true;
 }
 
 }  // namespace
@@ -64,18 +65,23 @@ std::string KeepTimeline(const sim::Outcome& outcome, const sim::Placement& plac
   return text;
 }
 
+// The name of a device may hold any text but control characters: a lane ends where its digits do.
 std::vector<TimelineLane> ReadTimeline(const std::string& text, const std::string& where) {
+  constexpr std::size_t kDigits = 1 + kTimelineParts;  // with their colon
   std::vector<TimelineLane> lanes;
-  std::istringstream words(text);
-  for (std::string word; words >> word;) {
-    TimelineLane& lane = lanes.emplace_back();
-    const std::size_t second = word.rfind(':');
-    const std::size_t first =
-        second == std::string::npos || second == 0 ? std::string::npos : word.rfind(':', second - 1);
-    lane.device = word.substr(0, first);
-    ReadDigits(first == std::string::npos ? "" : word.substr(first + 1, second - first - 1), where,
-               lane.works);
-    ReadDigits(word.substr(second + 1), where, lane.sends);
+  for (std::size_t begin = 0; begin < text.size();) {
+    TimelineLane lane;
+    std::size_t at = text.find(':', begin);
+    while (at != std::string::npos && !ReadDigits(text, at, lane.works)) at = text.find(':', at + 1);
+    const std::size_t end = at + 2 * kDigits;
+    if (at == std::string::npos || !ReadDigits(text, at + kDigits, lane.sends) ||
+        (end < text.size() && text[end] != ' ')) {
+      throw InputError(fmt::format("{}: the timeline is wrong: wanted are DEVICE:<{} digits>:<{} digits>.",
+                                   where, kTimelineParts, kTimelineParts));
+    }
+    lane.device = text.substr(begin, at - begin);
+    lanes.push_back(std::move(lane));
+    begin = end + 1;
   }
   return lanes;
 }

@@ -136,7 +136,7 @@ class CalibrateCommand : public Command {
         text += PrintStepOps(path, cost_models::OpsOfSteps(path, *part.activity, 0));
       }
     }
-    output::Print("{}", text);
+    output::Print(text);
   }
 
   static NamedRecording ReadSteps(const std::string& path) {
@@ -163,8 +163,8 @@ class CalibrateCommand : public Command {
     formats::WriteFile(text.string(), report);
     if (!json_.empty())
       return formats::WriteFile(json_, PrintFitJson(testbed.string(), table.name, calibration.fit));
-    output::Print("{}\n{} and fit.md are written; `stowplan table run {}` uses them.\n", report,
-                  testbed.string(), table.name);
+    output::Print(fmt::format("{}\n{} and fit.md are written; `stowplan table run {}` uses them.\n", report,
+                              testbed.string(), table.name));
   }
 
   // What is written: parameters, text and, with another ending, the same for a browser or a program. Looked at before
@@ -236,8 +236,8 @@ class CalibrateCommand : public Command {
     cost_models::WriteParameters(outputs.parameters.string(), fit.parameters);
     formats::WriteFile(outputs.text.string(), text);
     formats::WriteFile(outputs.more.string(), cost_models::PrintRowsFitCsv(fit));
-    output::Print("{}\n{}, {} and {} are written.\n", text, outputs.parameters.string(),
-                  outputs.text.filename().string(), outputs.more.filename().string());
+    output::Print(fmt::format("{}\n{}, {} and {} are written.\n", text, outputs.parameters.string(),
+                              outputs.text.filename().string(), outputs.more.filename().string()));
   }
 
   void CalibrateTraces() {
@@ -266,9 +266,10 @@ class CalibrateCommand : public Command {
     if (!json_.empty()) return formats::WriteFile(json_, PrintFitJson(outputs.parameters.string(), result));
     std::vector<std::string> kinds;
     for (const cost_models::KindParameters& kind : result.parameters.kinds) kinds.push_back(kind.kind);
-    output::Print("{}\n{}, {} and {} are written; `--cost-model {}` uses them for devices of kind {}.\n",
-                  text, outputs.parameters.string(), outputs.text.filename().string(),
-                  outputs.more.filename().string(), outputs.parameters.string(), fmt::join(kinds, ", "));
+    output::Print(
+        fmt::format("{}\n{}, {} and {} are written; `--cost-model {}` uses them for devices of kind {}.\n",
+                    text, outputs.parameters.string(), outputs.text.filename().string(),
+                    outputs.more.filename().string(), outputs.parameters.string(), fmt::join(kinds, ", ")));
   }
 
   std::vector<std::string> traces_, steps_, kinds_, sheets_;

@@ -160,8 +160,8 @@ class CompareCommand : public Command {
     const output::ReportPage page = MakeComparison(results, Facts());
     if (!out_.empty()) Save(results, page);
     if (!json_.empty()) return formats::WriteFile(json_, ToJson(results, search_).dump(1) + "\n");
-    output::Print("{}", output::PrintReportText(page));
-    if (!out_.empty()) output::Print("\n{}: comparison.html, report.txt, rows.csv\n", out_);
+    output::Print(output::PrintReportText(page));
+    if (!out_.empty()) output::Print(fmt::format("\n{}: comparison.html, report.txt, rows.csv\n", out_));
   }
 
  private:

@@ -65,7 +65,7 @@ class ExplainCommand : public Command {
     if (!html_.empty())
       formats::WriteFile(html_, problem::PlacementPage(study, {}, problem::ProvenanceFacts()));
     if (!json_.empty()) formats::WriteFile(json_, problem::StudyJson(study));
-    if (json_.empty() && html_ != "-") output::Print("{}", problem::PrintStudy(study));
+    if (json_.empty() && html_ != "-") output::Print(problem::PrintStudy(study));
   }
 
  private:

@@ -112,19 +112,20 @@ class InfoCommand : public Command {
 
   static void Print(const sim::OpGraph& graph, const std::vector<problem::TierShare>& shares) {
     const auto totals = graph.totals();
-    output::Print("{}: {} ops, {} edges, {} colocation sets\n", graph.name, output::CountText(graph.size()),
-                  output::CountText(graph.edges()), output::CountText(graph.colocation_sets()));
-    output::Print("parameters {}, {:.4g} GFLOP, outputs {}, persistent {}\n\n",
-                  output::CountText(totals.parameters), totals.flops / 1e9,
-                  output::BytesText(static_cast<double>(totals.output_bytes)),
-                  output::BytesText(static_cast<double>(totals.persistent_bytes)));
+    output::Print(fmt::format("{}: {} ops, {} edges, {} colocation sets\n", graph.name,
+                              output::CountText(graph.size()), output::CountText(graph.edges()),
+                              output::CountText(graph.colocation_sets())));
+    output::Print(fmt::format("parameters {}, {:.4g} GFLOP, outputs {}, persistent {}\n\n",
+                              output::CountText(totals.parameters), totals.flops / 1e9,
+                              output::BytesText(static_cast<double>(totals.output_bytes)),
+                              output::BytesText(static_cast<double>(totals.persistent_bytes))));
     output::TextTable types("lrrr", {"type", "ops", "GFLOP", "outputs"});
     for (const auto& [type, use] : UseByType(graph)) {
       types.AddRow({output::Shortened(type), output::CountText(use.ops),
                     fmt::format("{:.4g}", use.flops / 1e9),
                     output::BytesText(static_cast<double>(use.output_bytes))});
     }
-    output::Print("{}", types.ToString());
+    output::Print(types.ToString());
     if (shares.empty()) return;
     output::TextTable tiers("lrrrr",
                             {"all ops on", "time alone", "A measured", "B interpolated", "C structural"});
@@ -134,7 +135,7 @@ class InfoCommand : public Command {
         cells.push_back(fmt::format("{:.1f} %", share.total_us > 0 ? 100 * us / share.total_us : 0));
       tiers.AddRow(std::move(cells));
     }
-    output::Print("\n{}", tiers.ToString());
+    output::Print(fmt::format("\n{}", tiers.ToString()));
   }
 
   problem::ProblemSource source_;
@@ -198,7 +199,7 @@ class ImportCommand : public Command {
         std::string report = fmt::format("{}: {} ops from {} ({})\n", out_,
                                          output::CountText(imported.graph.size()), file_, row.name);
         for (const std::string& note : imported.notes) report += fmt::format("  {}\n", note);
-        out_ == "-" ? output::Tell(report) : output::PrintText(report);
+        out_ == "-" ? output::Tell(report) : output::Print(report);
         return;
       }
     }
@@ -258,7 +259,7 @@ class ConvertCommand : public Command {
     const sim::OpGraph graph = problem::LoadGraph(graph_);
     formats::WriteGraph(out_, graph);
     if (!json_.empty()) return WriteSummary(json_, out_, graph, nlohmann::ordered_json::object());
-    if (out_ != "-") output::Print("{}: {} ops\n", out_, output::CountText(graph.size()));
+    if (out_ != "-") output::Print(fmt::format("{}: {} ops\n", out_, output::CountText(graph.size())));
   }
 
  private:

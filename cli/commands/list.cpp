@@ -182,7 +182,7 @@ class ListCommand : public Command {
                                     listing.legend.empty() ? "" : "\n", kind_);
     Print(listing);
     if (settings != nullptr && !settings->rows.empty()) {
-      output::Print("\n");
+      output::Print(fmt::format("\n"));
       Print(ListSettings(*settings));
     }
   }
@@ -193,10 +193,10 @@ class ListCommand : public Command {
     if (WidestLine(whole) > output::kLineWidth) {
       PrintFolded(listing);
     } else {
-      output::Print("{}", whole);
+      output::Print(whole);
     }
     if (!listing.legend.empty())
-      output::Print("\n{}", output::Wrapped(listing.legend, 0, output::kLineWidth));
+      output::Print(fmt::format("\n{}", output::Wrapped(listing.legend, 0, output::kLineWidth)));
   }
 
   static nlohmann::ordered_json RowsJson(const Listing& listing, const KindRow& kind) {
@@ -275,17 +275,17 @@ class ListCommand : public Command {
     std::istringstream lines(TableText(listing, false));
     std::string line;
     std::getline(lines, line);
-    output::Print("{}\n", line);
+    output::Print(fmt::format("{}\n", line));
     for (const auto& row : listing.rows) {
       std::getline(lines, line);
-      output::Print("{}\n", line);
+      output::Print(fmt::format("{}\n", line));
       if (const std::string below = BelowText(listing, row); !below.empty())
-        output::Print("{}", output::Wrapped(below, 4, output::kLineWidth));
+        output::Print(output::Wrapped(below, 4, output::kLineWidth));
       for (std::size_t c = 0; c < row.size(); ++c) {
         if (!IsSentence(listing.columns[c]) || IsLeftOut(listing.columns[c]) || row[c].text.empty()) continue;
         const std::string& key = listing.columns[c].key;
         output::Print(
-            "{}", output::Wrapped((key == "what" ? "" : key + ": ") + row[c].text, 4, output::kLineWidth));
+            output::Wrapped((key == "what" ? "" : key + ": ") + row[c].text, 4, output::kLineWidth));
       }
     }
   }

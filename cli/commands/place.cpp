@@ -56,6 +56,11 @@ struct Found {
   // Whether the answer is the search's best.
   bool took_fastest() const { return advice && advice->chosen.placement == evaluator.best(); }
   bool interrupted() const { return evaluator.stop_requested() && evaluator.remaining() > 0; }
+  // Whether there is time to say what bounds it: who pressed Ctrl-C does not wait for that of a large graph.
+  bool explained() const {
+    constexpr sim::OpIndex kSoonExplained = 20'000;
+    return !interrupted() || task.problem->graph().size() <= kSoonExplained;
+  }
 };
 
 constexpr const char* kRecord = "run.json";
@@ -186,8 +191,9 @@ class PlaceCommand : public Command {
               "stowplan place model.onnx --cluster 'a100(gpus=2)' --out runs/model",
               "stowplan place --agent local_search --graph nmt --cluster 'k40(gpus=2)' --samples 2000 --out "
               "runs/nmt",
-              "stowplan place --agent 'placeto(rounds=4)' --graph nmt --cluster 'k40(gpus=2)' --devices gpu "
-              "--out runs/placeto",
+              "stowplan place --agent 'placeto(rounds=4)' --graph 'nmt(steps=8)' --cluster 'k40(gpus=2)' "
+              "--devices gpu "
+              "--samples 100 --out runs/placeto",
               "stowplan place --agent annealing --scenario s.yaml --seed 2 --out runs/s --resume"});
   }
 
@@ -409,6 +415,10 @@ class PlaceCommand : public Command {
 
   void SavePages(const Found& found, const sim::Outcome& outcome, const sim::Placement& best) const {
     if (html_.empty() && out_.empty()) return;
+    if (!found.explained()) {
+      if (!out_.empty()) std::filesystem::remove(InFolder("placement.html"));  // of an earlier run
+      return;
+    }
     const sim::Problem& problem = *found.task.problem;
     const problem::Study study =
         problem::MakeStudy(problem, best, outcome, found.bound, problem::AllWhatIfs(problem.cluster()));
@@ -437,24 +447,24 @@ class PlaceCommand : public Command {
     if (found.interrupted()) samples += " (interrupted)";
     if (outcome == nullptr) return PrintWhatItNeeds(found, samples);
     const sim::Picos bound = found.bound.best();
-    output::Print("{}\n",
-                  PrintPlaceReport(problem::MakeStudy(*found.task.problem, best, *outcome, found.bound, {})));
-    output::Print("{}\n", problem::PrintAdvice(*found.advice, found.task));
+    if (found.explained())
+      output::Print(fmt::format("{}\n", PrintPlaceReport(problem::MakeStudy(*found.task.problem, best,
+                                                                            *outcome, found.bound, {}))));
+    output::Print(problem::PrintAdvice(*found.advice, found.task) + "\n");
     if (!found.author.empty()) {
-      output::Print("{} by {}, one of the portfolio.\n",
-                    found.took_fastest() ? "Found" : "The fastest sample was found", found.author);
+      output::Print(fmt::format("{} by {}, one of the portfolio.\n",
+                                found.took_fastest() ? "Found" : "The fastest sample was found",
+                                found.author));
     }
-    output::Print(
-        "{}",
-        output::Wrapped(
-            fmt::format(
-                "{}: best {} after {} of {} (within 1 % after {}), proven lower bound {} "
-                "(gap {:.2f})",
-                found.agent, output::TimeText(evaluator.best_runtime()),
-                output::CountText(evaluator.samples_to_best()), samples,
-                output::CountText(evaluator.samples_to_within(0.01)), output::TimeText(bound),
-                bound > 0 ? static_cast<double>(evaluator.best_runtime()) / static_cast<double>(bound) : 0.0),
-            0, output::kLineWidth));
+    output::Print(output::Wrapped(
+        fmt::format(
+            "{}: best {} after {} of {} (within 1 % after {}), proven lower bound {} "
+            "(gap {:.2f})",
+            found.agent, output::TimeText(evaluator.best_runtime()),
+            output::CountText(evaluator.samples_to_best()), samples,
+            output::CountText(evaluator.samples_to_within(0.01)), output::TimeText(bound),
+            bound > 0 ? static_cast<double>(evaluator.best_runtime()) / static_cast<double>(bound) : 0.0),
+        0, output::kLineWidth));
   }
 
   // Nothing was found that fits.
@@ -475,30 +485,29 @@ class PlaceCommand : public Command {
         const auto simulator = sim::MakeSimulator(problem);
         const sim::Outcome& outcome =
             simulator->Run(need.placement, {.record = sim::RunOptions::Record::kTimeline, .cutoff = {}});
-        output::Print(
-            "{}\n", PrintPlaceReport(problem::MakeStudy(problem, need.placement, outcome, found.bound, {})));
+        output::Print(fmt::format(
+            "{}\n", PrintPlaceReport(problem::MakeStudy(problem, need.placement, outcome, found.bound, {}))));
       }
-      output::Print("{}", output::Wrapped(MemoryNeedText(need, problem.cluster()), 0, output::kLineWidth));
+      output::Print(output::Wrapped(MemoryNeedText(need, problem.cluster()), 0, output::kLineWidth));
     }
-    output::Print(
-        "{}", output::Wrapped(
-                  fmt::format("{}: no placement that fits in {}; {}", found.agent, samples,
-                              found.bound.nothing_fits
-                                  ? "none exists: it is proven that the graph does not fit on these devices"
-                                  : "proven lower bound " + output::TimeText(found.bound.best())),
-                  0, output::kLineWidth));
+    output::Print(output::Wrapped(
+        fmt::format("{}: no placement that fits in {}; {}", found.agent, samples,
+                    found.bound.nothing_fits
+                        ? "none exists: it is proven that the graph does not fit on these devices"
+                        : "proven lower bound " + output::TimeText(found.bound.best())),
+        0, output::kLineWidth));
   }
 
   // The portfolio came by a placement that fits within so many samples.
   void PrintWhoFinds(const Found& found, const std::string& samples, std::int64_t more) const {
     const std::int64_t budget = std::max(search_.samples(), more);
-    output::Print(
+    output::Print(fmt::format(
         "{}  stowplan place --agent '{}' {} --samples {}{}\n",
         output::Wrapped(fmt::format("{}: no placement that fits in {}, but the portfolio finds one:",
                                     found.agent, samples),
                         0, output::kLineWidth),
         NeedAgent(found.task.problem->graph()), search_.Words(), budget,
-        seed_option_->count() > 0 ? fmt::format(" --seed {}", seed_) : "");
+        seed_option_->count() > 0 ? fmt::format(" --seed {}", seed_) : ""));
   }
 
   void SaveFolder(const Found& found, const sim::Outcome* outcome, const sim::Placement& best,

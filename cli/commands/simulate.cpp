@@ -72,7 +72,8 @@ class SimulateCommand : public Command {
     if (!json_.empty())
       formats::WriteFile(json_, formats::PrintOutcome(outcome, problem, placement, {.ops = ops_}));
     if (json_.empty() && std::ranges::none_of(Documents(), [](const auto& one) { return one.second == "-"; }))
-      output::Print("{}{}", problem::PrintReport(outcome, problem, placement), OriginText(loaded, placement));
+      output::Print(fmt::format("{}{}", problem::PrintReport(outcome, problem, placement),
+                                OriginText(loaded, placement)));
   }
 
  private:

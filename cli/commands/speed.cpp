@@ -65,11 +65,11 @@ class SpeedCommand : public Command {
         std::count_if(outcomes.begin(), outcomes.end(), [](const sim::Outcome& o) { return o.feasible(); });
     if (json_.empty()) {
       PrintProblem(loaded);
-      output::Print("{} random placements ({} fit) on {} thread{}: {}, {}, {} a placement\n",
-                    output::CountText(static_cast<std::int64_t>(runs)), output::CountText(feasible), threads,
-                    threads == 1 ? "" : "s", output::TimeText(seconds * 1e6),
-                    output::RateText(ops_per_second, "ops"),
-                    output::TimeText(seconds * 1e6 * threads / runs));
+      output::Print(fmt::format("{} random placements ({} fit) on {} thread{}: {}, {}, {} a placement\n",
+                                output::CountText(static_cast<std::int64_t>(runs)),
+                                output::CountText(feasible), threads, threads == 1 ? "" : "s",
+                                output::TimeText(seconds * 1e6), output::RateText(ops_per_second, "ops"),
+                                output::TimeText(seconds * 1e6 * threads / runs)));
       return;
     }
     nlohmann::ordered_json json = Describe(loaded);
@@ -82,10 +82,11 @@ class SpeedCommand : public Command {
   }
 
   static void PrintProblem(const problem::LoadedProblem& loaded) {
-    output::Print("{} ({} ops, {} edges) on {} ({} devices, {}{})\n", loaded.graph().name,
-                  output::CountText(loaded.graph().size()), output::CountText(loaded.graph().edges()),
-                  loaded.cluster().name, loaded.cluster().size(), sim::ToString(loaded.cluster().rules),
-                  loaded.cluster().rules == sim::Rules::kNative ? ", " + loaded.cluster().interconnect : "");
+    output::Print(fmt::format(
+        "{} ({} ops, {} edges) on {} ({} devices, {}{})\n", loaded.graph().name,
+        output::CountText(loaded.graph().size()), output::CountText(loaded.graph().edges()),
+        loaded.cluster().name, loaded.cluster().size(), sim::ToString(loaded.cluster().rules),
+        loaded.cluster().rules == sim::Rules::kNative ? ", " + loaded.cluster().interconnect : ""));
   }
 
   nlohmann::ordered_json Describe(const problem::LoadedProblem& loaded) const {

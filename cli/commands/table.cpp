@@ -265,8 +265,8 @@ class TableVerb : public Command {
     WriteIn("table.md", output::PrintReportMarkdown(MakeAccuracyVerdict(folders, gpus)));
     WriteIn("details.md", output::PrintReportMarkdown(page));
     WriteIn("table.html", PrintAccuracyHtml(page, folders));
-    output::Print("{}\n{}: table.md, details.md, table.html\n", output::PrintReportText(page),
-                  folder_.string());
+    output::Print(fmt::format("{}\n{}: table.md, details.md, table.html\n", output::PrintReportText(page),
+                              folder_.string()));
   }
 
   void WriteIn(const char* file, const std::string& text) const {
@@ -281,8 +281,9 @@ class TableVerb : public Command {
     WriteIn("table.tex", tables::RenderLatex(rendered));
     WriteIn("table.html", tables::RenderHtml(rendered));
     if (!json_.empty()) return formats::WriteFile(json_, tables::RenderJson(rendered));
-    output::Print("{}\n{}: {}table.md, details.md, table.html, table.csv, table.tex\n",
-                  tables::RenderTerminal(rendered), folder_.string(), has_rows ? "rows.csv, " : "");
+    output::Print(fmt::format("{}\n{}: {}table.md, details.md, table.html, table.csv, table.tex\n",
+                              tables::RenderTerminal(rendered), folder_.string(),
+                              has_rows ? "rows.csv, " : ""));
   }
 };
 
@@ -569,7 +570,7 @@ class TableVerify : public TableVerb {
     const std::vector<tables::CellRecord> again =
         RunPlans(table, testbed, plans, options, {.threads = threads_, .known = rows});
     const tables::Comparison compared = tables::CompareRows(drawn.rows, again);
-    output::Print("{}", compared.text);
+    output::Print(compared.text);
     if (output::StopRequested())
       throw output::Interrupted(fmt::format("stopped after {} of {} cells.", again.size(), plans.size()));
     std::string counts = fmt::format("{} of {} rows run again: {} equal, {} different", again.size(),
@@ -580,7 +581,7 @@ class TableVerify : public TableVerb {
                             drawn.before == 1 ? " is" : "s are");
     if (compared.different > 0)
       throw RunError(fmt::format("{}: this build does not compute what the file holds. {}.", path, counts));
-    output::Print("{}\n", counts);
+    output::Print(fmt::format("{}\n", counts));
   }
 
  private:

@@ -212,12 +212,12 @@ class TrainCommand : public Command {
                              : "–"});
     }
     const char* const agent_text = agent_.c_str();
-    output::Print(
+    output::Print(fmt::format(
         "{}\n{}: {} of {} samples{}. The policy is in {}; `stowplan place --agent {} --init {} --learn no` "
         "applies it.\n",
         table.ToString(), agent, output::CountText(set_.samples()), output::CountText(samples_),
         set_.interrupted() ? " (interrupted; --resume goes on)" : "", out_,
-        profiler::ShellText(1, &agent_text), out_);
+        profiler::ShellText(1, &agent_text), out_));
   }
 
   std::string agent_;

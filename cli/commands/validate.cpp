@@ -155,7 +155,7 @@ class ValidateCommand : public Command {
     }
     if (!timelines_.empty()) WriteTimelines(record_ ? out_ : recordings_);
     if (!json_.empty()) formats::WriteFile(json_, PrintScoresJson(scores));
-    if (json_ != "-") output::Print("{}", PrintScores(scores));
+    if (json_ != "-") output::Print(PrintScores(scores));
   }
 
  private:

@@ -2,10 +2,14 @@
 #include "agents/classical/favourite_children.h"
 
 #include <algorithm>
+#include <atomic>
 #include <map>
+#include <thread>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <signal.h>
 
 #include "sim/base/error.h"
 #include "tests/agents/problems.h"
@@ -58,6 +62,30 @@ TEST(LinearProgram, FindsAnOptimumKnownByHand) {
   EXPECT_THAT(Minimise(program), ElementsAre(DoubleNear(1.6, kNear), DoubleNear(1.2, kNear)));
   program.upper[0] = 1;
   EXPECT_THAT(Minimise(program), ElementsAre(DoubleNear(1, kNear), DoubleNear(3, kNear)));
+}
+
+// Ctrl-C is the program's: the solver takes it neither while it works nor for good.
+TEST(LinearProgram, LeavesSignalsAlone) {
+  const auto handler = [] {
+    struct sigaction now = {};
+    sigaction(SIGINT, nullptr, &now);
+    return now.sa_handler;
+  };
+  const auto c = RandomCase(3, {.ops = 400, .gpus = 2});
+  const auto before = handler();
+  std::atomic<int> left = 2;
+  std::vector<std::thread> solvers;
+  for (int i = 0; i < 2; ++i) {
+    solvers.emplace_back([&] {
+      for (int turn = 0; turn < 5; ++turn) Favourites(*c);
+      --left;
+    });
+  }
+  int others = 0;
+  while (left > 0) others += handler() == before ? 0 : 1;
+  for (std::thread& solver : solvers) solver.join();
+  EXPECT_EQ(others, 0);
+  EXPECT_EQ(handler(), before);
 }
 
 TEST(LinearProgram, SaysThatThereIsNoSolution) {

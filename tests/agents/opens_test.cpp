@@ -73,7 +73,8 @@ TEST(AgentOpens, IsWhatItsRowSays) {
 TEST(AgentOpens, SettingsThatNameCommandsAreOfThoseWhoStartPrograms) {
   for (const AgentRow& row : Agents()) {
     for (const Setting& setting : row.settings.rows) {
-      if (setting.what.find("program") != std::string::npos || setting.name == "command")
+      if (setting.name.find("command") != std::string::npos ||
+          setting.name.find("program") != std::string::npos)
         EXPECT_EQ(row.opens, AgentOpens::kProgram) << row.name << " " << setting.name;
     }
   }

@@ -314,7 +314,7 @@ class LongCalls(unittest.TestCase):
         self.assertIsNotNone(found.placement)
         self.assertEqual(len(found.left_out), len(told))
         # More devices than pilot's screens take: that member is left out, and the warning says so.
-        many = stowplan.Problem("chain(ops=20)", "h100_hosts(hosts=9)")
+        many = stowplan.Problem("chain(ops=20)", "h100_hosts(hosts=8)")
         self.assertGreater(len(many.devices), 64)
         with self.assertWarnsRegex(UserWarning, "pilot"):
             found = many.search("portfolio(plan=500)", samples=40)

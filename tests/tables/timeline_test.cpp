@@ -1,6 +1,8 @@
 #include "tables/timeline.h"
 
 #include <numeric>
+#include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -10,9 +12,9 @@ namespace stowplan::tables {
 namespace {
 
 // One op on gpu0 during the first half, one on gpu1 during the last quarter, a transfer between them.
-std::string TwoLanes() {
+std::string TwoLanes(const std::vector<std::string>& names = {"gpu0", "gpu1"}) {
   sim::Cluster cluster;
-  for (const char* name : {"gpu0", "gpu1"}) {
+  for (const std::string& name : names) {
     cluster.devices.emplace_back();
     cluster.devices.back().name = name;
   }
@@ -47,13 +49,25 @@ TEST(Timeline, LanesSayWhenDevicesWorkAndSend) {
   EXPECT_EQ(lanes[0].sends[91], 0);
 }
 
+TEST(Timeline, DevicesMayHaveAnyName) {
+  const std::vector<std::string> names = {"a GPU: the first", ":0:1 "};
+  const std::vector<TimelineLane> lanes = ReadTimeline(TwoLanes(names), "here");
+  const std::vector<TimelineLane> plain = ReadTimeline(TwoLanes(), "here");
+  ASSERT_EQ(lanes.size(), 2u);
+  for (std::size_t d = 0; d < 2; ++d) {
+    EXPECT_EQ(lanes[d].device, names[d]);
+    EXPECT_EQ(lanes[d].works, plain[d].works);
+    EXPECT_EQ(lanes[d].sends, plain[d].sends);
+  }
+}
+
 TEST(Timeline, RefusesAnotherText) {
   EXPECT_TRUE(ReadTimeline("", "here").empty());
   std::string text = TwoLanes();
   for (const std::string& broken :
        {text.substr(1 + text.find(':')), text + "0", text + " gpu2", std::string("gpu0")})
     EXPECT_THROW(ReadTimeline(broken, "here"), InputError) << broken;
-  text[text.find(':') + 1] = 'x';
+  text[text.find(':') + 1] = 'x';  // or it would be the name of a device
   EXPECT_THROW(ReadTimeline(text, "here"), InputError);
 }
 

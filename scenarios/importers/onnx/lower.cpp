@@ -276,6 +276,19 @@ Tensor Lowering::Of(TensorIndex index) {
   return tensor;
 }
 
+bool Lowering::IsRead(TensorIndex index) {
+  if (index == kAbsent) return false;
+  if (read_.empty()) {
+    read_.resize(tensors_.size());
+    const auto note = [&](TensorIndex tensor) {
+      if (tensor != kAbsent) read_[static_cast<std::size_t>(tensor)] = true;
+    };
+    for (const ResolvedNode& node : model_.nodes) std::ranges::for_each(node.inputs, note);
+    std::ranges::for_each(model_.outputs, note);
+  }
+  return read_[static_cast<std::size_t>(index)];
+}
+
 bool Lowering::IsWeight(TensorIndex index) const {
   if (Info(index).kind == TensorInfo::Kind::kWeight) return true;
   const Tensor tensor = tensors_[static_cast<std::size_t>(index)];

@@ -50,6 +50,7 @@ class Lowering {
   Tensor In(const ResolvedNode& node, std::size_t i) { return Of(node.inputs.at(i)); }
   Tensor Of(TensorIndex tensor);
   bool IsWeight(TensorIndex tensor) const;  // an initializer, or a view of one
+  bool IsRead(TensorIndex index);           // by a node, or as an output of the model
   // Adds the op and binds the outputs of the node. `spec.outputs` are filled in from the node; its name too,
   // where it is empty.
   Tensor Emit(const ResolvedNode& node, OpSpec spec);
@@ -72,6 +73,7 @@ class Lowering {
   const ResolvedModel& model_;
   GraphBuilder& builder_;
   std::vector<Tensor> tensors_;  // by TensorIndex; op = -1: not yet
+  std::vector<bool> read_;       // by tensor; empty = nobody asked
   std::unordered_set<std::string> names_;
   std::unordered_map<std::string, int> next_;
   std::map<std::string, Guessed> guessed_;

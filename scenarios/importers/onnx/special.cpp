@@ -23,10 +23,18 @@ void LowerPool(Lowering& lowering, const ResolvedNode& node) {
   lowering.Emit(node, std::move(spec));
 }
 
-// Without training nothing is dropped.
+// Without training nothing is dropped: a mask is ones.
 void LowerDropout(Lowering& lowering, const ResolvedNode& node) {
   const Tensor x = lowering.In(node, 0);
-  if (!lowering.training()) return lowering.Alias(node, x);
+  if (!lowering.training()) {
+    lowering.Alias(node, x);
+    if (node.outputs.size() > 1 && lowering.IsRead(node.outputs[1])) {
+      ResolvedNode mask = node;
+      mask.outputs.erase(mask.outputs.begin());
+      lowering.Emit(mask, {.type = "Fill", .name = "", .inputs = {}, .outputs = {}});
+    }
+    return;
+  }
   // The mask is kept as numbers beside the output, as in our workloads.
   const TensorSpec output = lowering.SpecOf(lowering.OutputInfo(node));
   lowering.Emit(node, {.type = "Dropout", .name = "", .inputs = {x}, .outputs = {output, output}});
