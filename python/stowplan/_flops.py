@@ -30,7 +30,7 @@ def _grouped(_: Any, first: Any, second: Any, *rest: Any) -> int:
 
 def _each_position(image: Any, filters: Any, transposed: bool, given: Any) -> int:
     """Every position of the smaller image (of what it gives, or of the image where transposed) meets each filter of its group."""
-    return 2 * int((image if transposed else given).numel()) * prod(filters.shape[1:])
+    return int(2 * (image if transposed else given).numel() * prod(filters.shape[1:]))
 
 
 def _convolution(result: Any, image: Any, filters: Any, bias: Any, stride: Any, padding: Any, dilation: Any, transposed: bool = False,
@@ -44,8 +44,12 @@ def _convolution_backward(_: Any, gradient: Any, image: Any, filters: Any, bias_
     return sum(map(bool, output_mask[:2])) * _each_position(image, filters, transposed, gradient)
 
 
+def _convolution_backward_overrideable(_: Any, gradient: Any, image: Any, filters: Any, *rest: Any) -> int:
+    return _convolution_backward(_, gradient, image, filters, None, *rest)
+
+
 def _scores(query: Any, key: Any) -> int:
-    return 2 * prod(query.shape[:-1]) * int(key.shape[-2])
+    return int(2 * prod(query.shape[:-1]) * key.shape[-2])
 
 
 def _attention(_: Any, query: Any, key: Any, value: Any, *rest: Any) -> int:
@@ -61,7 +65,7 @@ def _attention_backward(_: Any, gradient: Any, query: Any, key: Any, value: Any,
 def _recurrent(_: Any, sequence: Any, weights: Any, *rest: Any) -> int:
     """Each weight that is a matrix meets each step of each sequence."""
     matrices = sum(int(weight.numel()) for weight in weights if weight.dim() == 2)
-    return 2 * prod(sequence.shape[:-1]) * matrices
+    return int(2 * prod(sequence.shape[:-1]) * matrices)
 
 
 def _recurrent_backward(_: Any, sequence: Any, weights: Any, *rest: Any) -> int:
@@ -86,7 +90,7 @@ FLOPS: Dict[str, Callable[..., int]] = {
     **dict.fromkeys(("_grouped_mm", "_scaled_grouped_mm", "grouped_mm_fallback"), _grouped),
     **dict.fromkeys(("convolution", "_convolution", "convolution_overrideable"), _convolution),
     "convolution_backward": _convolution_backward,
-    "convolution_backward_overrideable": lambda given, *of: _convolution_backward(given, *of[:3], None, *of[3:]),
+    "convolution_backward_overrideable": _convolution_backward_overrideable,
     **{f"_scaled_dot_product_{kind}": _attention for kind in _ATTENTIONS},
     **{f"_scaled_dot_product_{kind}_backward": _attention_backward for kind in _ATTENTIONS},
     "_cudnn_rnn": _recurrent, "_cudnn_rnn_backward": _recurrent_backward,

@@ -42,7 +42,7 @@ def _grouped_mm(first: Any, second: Any, offs: Any = None, bias: Any = None, out
     if first.shape[-1] != second.shape[-2]:
         raise RuntimeError(f"contraction dimension of mat_a and mat_b must match, got {list(first.shape)} and {list(second.shape)}")
     if first.dim() == 2 and second.dim() == 2:
-        shape = (offs.shape[0], first.shape[0], second.shape[1])
+        shape: Any = (offs.shape[0], first.shape[0], second.shape[1])
     elif first.dim() == 3 and second.dim() == 2:
         shape = (first.shape[1], second.shape[1])
     else:

@@ -71,7 +71,8 @@ def _key(tensor: Any) -> int:
 @contextlib.contextmanager
 def aside() -> Iterator[None]:
     """What is done within is no part of the run."""
-    with torch._C.DisableTorchFunction(), torch._C._DisableTorchDispatch(), torch.no_grad():
+    guards: Any = torch._C
+    with guards.DisableTorchFunction(), guards._DisableTorchDispatch(), torch.no_grad():
         yield
 
 

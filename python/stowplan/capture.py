@@ -36,6 +36,7 @@ except ImportError as missing:
     raise ImportError(_NEEDED) from missing
 from torch.utils._pytree import tree_flatten, tree_map  # type: ignore[import-not-found, unused-ignore]
 
+from ._autocast import Autocast
 from ._core import InputError, RunError
 from ._graph import Graph
 from ._kernels import FusedAttention
@@ -44,6 +45,9 @@ from ._values import MOST, TOLD, Following, OfData, Values, tensors_of
 
 #: Optimizers: the op that updates a weight, and how many tensors of its size and type are kept beside it.
 OPTIMIZERS = {"sgd": ("ApplyGradientDescent", 0), "momentum": ("ApplyMomentum", 1), "adam": ("ApplyAdam", 2)}
+
+#: Lower types of torch.autocast.
+AUTOCAST = {"bf16": torch.bfloat16, "f16": torch.float16}
 
 
 class _NamedNodes(torch.fx.Interpreter):  # type: ignore[misc, unused-ignore]
@@ -102,11 +106,23 @@ def _loss(result: Any) -> Any:
     return torch.nn.functional.cross_entropy(rows, labels)
 
 
-def _follow(model: Any, recorder: Recorder) -> List[Any]:
+def _follow(model: Any, recorder: Recorder, cast: Any) -> List[Any]:
+    """What a module runs again in the backward pass (checkpointing) is cast as it was."""
+
+    def enter(path: str) -> None:
+        recorder.path.append(path)
+        if recorder.backward:
+            cast.__enter__()
+
+    def leave() -> None:
+        recorder.path.pop()
+        if recorder.backward:
+            cast.__exit__(None, None, None)
+
     hooks = []
     for path, module in model.named_modules():
-        hooks.append(module.register_forward_pre_hook(lambda _, __, path=path: recorder.path.append(path)))
-        hooks.append(module.register_forward_hook(lambda *_: (recorder.path.pop(), None)[1], always_call=True))
+        hooks.append(module.register_forward_pre_hook(lambda _, __, path=path: enter(path)))
+        hooks.append(module.register_forward_hook(lambda *_: leave(), always_call=True))
     return hooks
 
 
@@ -121,7 +137,7 @@ def _where(error: BaseException, module: Any) -> str:
 
 
 def graph(model: Any, args: Sequence[Any] = (), kwargs: Optional[Mapping[str, Any]] = None, *, train: bool = False, optimizer: str = "adam",
-          attention: str = "fused", name: str = "") -> Graph:
+          attention: str = "fused", autocast: str = "", name: str = "") -> Graph:
     """The graph of one run of `model` (a torch.nn.Module or a torch.export.ExportedProgram) on `args` and `kwargs`, as the module says.
 
     The model itself is not changed. Attributes `parameters`, `unknown_ops` and `no_gradient` say how many weights it has,
@@ -131,6 +147,9 @@ def graph(model: Any, args: Sequence[Any] = (), kwargs: Optional[Mapping[str, An
         raise InputError(f"optimizer: {optimizer!r}, wanted one of {', '.join(OPTIMIZERS)}.")
     if attention not in ("fused", "math"):
         raise InputError(f"attention: {attention!r}, wanted fused or math.")
+    if autocast and autocast not in AUTOCAST:
+        raise InputError(f"autocast: {autocast!r}, wanted one of {', '.join(AUTOCAST)}.")
+    cast: Any = Autocast(AUTOCAST[autocast]) if autocast else contextlib.nullcontext()
     exported = isinstance(model, torch.export.ExportedProgram)
     if exported:
         if not args and not kwargs and model.example_inputs is not None:
@@ -156,7 +175,7 @@ def graph(model: Any, args: Sequence[Any] = (), kwargs: Optional[Mapping[str, An
     for path, buffer in module.named_buffers():
         recorder.source(path, "Variable", buffer, module=path.rpartition(".")[0])
     assumed = _name_inputs(module, args, kwargs, recorder)
-    hooks = [] if exported else _follow(module, recorder)
+    hooks = [] if exported else _follow(module, recorder, cast)
     run: Callable[..., Any] = module
     if exported:
         run = _NamedNodes(module, recorder).run
@@ -164,11 +183,12 @@ def graph(model: Any, args: Sequence[Any] = (), kwargs: Optional[Mapping[str, An
         args, kwargs = tuple(flat), {}
     try:
         with torch.device("meta"), OfData(recorder.values), torch.set_grad_enabled(train), recorder:
-            with FusedAttention() if attention == "fused" else contextlib.nullcontext():
-                result = run(*args, **kwargs)
-            recorder.node_path = None
-            if train:
-                loss = _loss(result)
+            with cast:
+                with FusedAttention() if attention == "fused" else contextlib.nullcontext():
+                    result = run(*args, **kwargs)
+                recorder.node_path = None
+                loss = _loss(result) if train else None
+            if loss is not None:
                 recorder.backward = True
                 loss.backward()
     except RunError:
@@ -189,6 +209,8 @@ def graph(model: Any, args: Sequence[Any] = (), kwargs: Optional[Mapping[str, An
                                   "parameters": sum(weight.numel() for weight in module.parameters())}
     if train:
         attributes["optimizer"] = optimizer
+    if autocast:
+        attributes["autocast"] = autocast
     if idle:
         attributes["no_gradient"] = idle
     if recorder.decided:
@@ -276,6 +298,7 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
     parser.add_argument("--optimizer", choices=list(OPTIMIZERS), default="adam")
     parser.add_argument("--dtype", choices=["f32", "f16", "bf16"], default="f32", help="of weights that do not say theirs")
     parser.add_argument("--attention", choices=["fused", "math"], default="fused")
+    parser.add_argument("--autocast", choices=list(AUTOCAST), default="", help="products in this type and weights in f32, as under torch.autocast")
     parser.add_argument("--out", metavar="PATH", default="graph.json", help="a stowplan.graph; compressed where it ends in .zst (default %(default)s)")
     asked = parser.parse_args(arguments)
     before = torch.get_default_dtype()
@@ -283,7 +306,7 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
         torch.set_default_dtype({"f32": torch.float32, "f16": torch.float16, "bf16": torch.bfloat16}[asked.dtype])
         model, args, kwargs = load(asked.model)
         made = graph(model, args, kwargs, train=asked.train, optimizer=asked.optimizer, attention=asked.attention,
-                     name=asked.model.rpartition(":")[2])
+                     autocast=asked.autocast, name=asked.model.rpartition(":")[2])
         made.save(asked.out)
     except (InputError, RunError) as error:
         print(f"stowplan.capture: {error}", file=sys.stderr)
