@@ -41,7 +41,7 @@ class Counter(TorchFunctionMode):
         name = (resolve_name(func) or "").rpartition(".")[2] or getattr(func, "__name__", "")
         if func is functional.multi_head_attention_forward:
             result = func(*args, **kwargs)
-            self.many_heads(*args[:5], kwargs)
+            self.many_heads(*args[:4])
             return result
         if func is functional.scaled_dot_product_attention:
             result = func(*args, **kwargs)
@@ -80,13 +80,11 @@ class Counter(TorchFunctionMode):
             again, gradients = query.shape[-1], 2 * query.shape[-1] + 2 * value.shape[-1]
             self.counted.backward_flops += 2 * scores * (again + gradients)
 
-    def many_heads(self, query, key, value, width, heads, kwargs):
-        """Projections in and out, scores, and what they weigh; no one kernel, as capture has it."""
-        for one in (query, key, value):
-            self.add(one.numel() * width, one, kwargs["out_proj_weight"] if "out_proj_weight" in kwargs else one)
-        rows, keys, batch = query.shape[0], key.shape[0], query.shape[1]
-        self.add(2 * batch * rows * keys * width, query, key)
-        self.add(query.numel() * width, query, query)
+    def many_heads(self, query, key, value, width):
+        """Projections in and out, scores, and what they weigh; no one kernel, as capture has it. Weights need gradients where inputs do."""
+        for one in (query, key, value, query):
+            self.add(one.numel() * width, one, one)
+        self.add(2 * query.numel() * key.shape[0], query, key)
 
 
 class Counted(nn.Module):
