@@ -50,8 +50,9 @@ class Autocast:
         self._casts: Dict[int, Tuple[Any, Any]] = {}  # weights in the lower type, kept until it is off
         self._depth = 0
         if not _library:
-            _library.extend((torch.library.Library("aten", "IMPL"), torch.library.Library("_", "IMPL")))
-            _library[1].fallback(torch.library.fallthrough_kernel, _KEY.name)
+            library: Any = torch.library
+            _library.extend((library.Library("aten", "IMPL"), library.Library("_", "IMPL")))
+            _library[1].fallback(library.fallthrough_kernel, _KEY.name)
             for names, kernel in ((_LOWER, _in_lower), (_WIDE, _in_wide), (_WIDE_RESULT, _to_wide), (_PROMOTE, _in_widest)):
                 for name in names:
                     for overload in _overloads(name):

@@ -73,7 +73,7 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc, unused-ignore]
 
     def __init__(self) -> None:
         super().__init__()  # type: ignore[no-untyped-call, unused-ignore]
-        self.values = Values()
+        self.values = Values(self._decide)
         self.decided: Dict[str, str] = {}  # inputs whose values decided what runs: where
         self.ops: List[Dict[str, Any]] = []
         self.unknown: Set[str] = set()  # ops that TYPES does not have
@@ -151,7 +151,7 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc, unused-ignore]
         if func._schema.name == "_c10d_functional::wait_tensor":  # edges wait
             return args[0]
         try:
-            result = self.values.call(func, args, kwargs, shape_rule(func), self._decide)
+            result = self.values.call(func, args, kwargs, shape_rule(func))
         except Unknown:
             module, line = self._place()[0] or "the model", users_line()
             raise InputError(f"{module}: {line + ' ' if line else ''}reads the value of a tensor (.item(), a condition on one, or a shape that goes "

@@ -79,7 +79,8 @@ def aside() -> Iterator[None]:
 class Values:
     """By storage, so that views and what is written in place are seen by all that share it."""
 
-    def __init__(self) -> None:
+    def __init__(self, read: Callable[[FrozenSet[str]], None] = lambda inputs: None) -> None:
+        self._read = read  # is told which inputs decided what a run does
         self._known: Dict[int, _Known] = {}
         self._stale: Dict[int, Any] = {}  # storages with data in which something without was written
 
@@ -108,33 +109,37 @@ class Values:
         flat = known.flat if known.flat.dtype == tensor.dtype else known.flat.view(tensor.dtype)
         return flat.as_strided(tensor.shape, tensor.stride(), tensor.storage_offset()), known.inputs
 
+    def read(self, tensor: Any) -> Optional[Any]:
+        """As `of`, to decide what a run does."""
+        values, inputs = self.of(tensor)
+        if values is not None and inputs:
+            self._read(inputs)
+        return values
+
     def forget(self, tensor: Any) -> None:
         if self._known.pop(_key(tensor), None) is None and tensor.device.type == "cpu":
             self._stale[_key(tensor)] = tensor.untyped_storage()
 
     # ---- along a run
 
-    def call(self, func: Any, args: Sequence[Any], kwargs: Dict[str, Any], run: Callable[..., Any],
-             read: Callable[[FrozenSet[str]], None]) -> Any:
-        """What the op gives, and follows it. `run` runs it on shapes; `read` is told which inputs decided what a run does. Unknown
-        where values that decide are not known."""
+    def call(self, func: Any, args: Sequence[Any], kwargs: Dict[str, Any], run: Callable[..., Any]) -> Any:
+        """What the op gives, and follows it. `run` runs it on shapes. Unknown where values that decide are not known."""
         name = func._schema.name.partition("::")[2]
         if func is aten._local_scalar_dense.default or func is aten.equal.default:
-            return self._decision(func, args, kwargs, read)
+            return self._decision(func, args)
         if name in _DECIDES and (torch.Tag.dynamic_output_shape in func.tags or name == "_pack_padded_sequence"):
-            return self._shaped(func, name, args, kwargs, read)
+            return self._shaped(func, name, args, kwargs)
         to_host = name == "_to_copy" and getattr(kwargs.get("device"), "type", "") == "cpu"
         if to_host and args[0].device.type != "cpu":
-            values, inputs = self.of(args[0])
+            values = self.read(args[0])
             if values is not None:
-                read(inputs)
                 with aside():
                     return func(values, **kwargs).clone()
             kwargs = {**kwargs, "device": args[0].device}  # stays without data
         tensors = tensors_of((args, kwargs))
         shapes = (args, kwargs)
         if name in ("index", "_unsafe_index"):
-            shapes = ((args[0], [one for index in args[1] for one in self._places(index, read)], *args[2:]), kwargs)
+            shapes = ((args[0], [one for index in args[1] for one in self._places(index)], *args[2:]), kwargs)
         without = next((one.device for one in tensors if one.device.type != "cpu"), None)
         if without is not None and any(one.device.type == "cpu" and one.dim() for one in tensors):
             shapes = tree_map(lambda one: self._twin(one, without), shapes)
@@ -148,29 +153,27 @@ class Values:
         with aside():
             return torch.empty_strided(one.shape, one.stride(), dtype=one.dtype, device=device)
 
-    def _places(self, index: Any, read: Callable[[FrozenSet[str]], None]) -> List[Any]:
+    def _places(self, index: Any) -> List[Any]:
         """A mask is as many indices as it has dimensions."""
         if index is None or index.dtype not in (torch.bool, torch.uint8):
             return [index]
-        values, inputs = self.of(index)
+        values = self.read(index)
         if values is None:
             raise Unknown
-        read(inputs)
         with aside():
             return [torch.empty(int(values.count_nonzero()), dtype=torch.int64, device=index.device) for _ in range(max(index.dim(), 1))]
 
-    def _decision(self, func: Any, args: Sequence[Any], kwargs: Dict[str, Any], read: Callable[[FrozenSet[str]], None]) -> Any:
+    def _decision(self, func: Any, args: Sequence[Any]) -> Any:
         with_data = []
         for tensor in args[:1 if func is aten._local_scalar_dense.default else 2]:
-            values, inputs = self.of(tensor)
+            values = self.read(tensor)
             if values is None:
                 raise Unknown
-            read(inputs)
             with_data.append(values)
         with aside():
             return func(*with_data)
 
-    def _shaped(self, func: Any, name: str, args: Sequence[Any], kwargs: Dict[str, Any], read: Callable[[FrozenSet[str]], None]) -> Any:
+    def _shaped(self, func: Any, name: str, args: Sequence[Any], kwargs: Dict[str, Any]) -> Any:
         """Worked out with zeros for what does not decide."""
         all_known, inputs = True, frozenset()  # type: Tuple[bool, FrozenSet[str]]
         device = args[0].device
@@ -187,7 +190,7 @@ class Values:
                     values = torch.zeros((), dtype=given.dtype).expand(given.shape)
                 all_known = False
             elif i in _DECIDES[name]:
-                read(whose)
+                self._read(whose)
             with_data.append(values)
             inputs |= whose
         with aside():
@@ -281,7 +284,7 @@ class Values:
 def _plain(values: Values, data: Any) -> Any:
     """Python's values, those of tensors among them."""
     if isinstance(data, torch.Tensor):
-        known = values.of(data)[0]
+        known = values.read(data)
         if known is None:
             raise Unknown
         return known.tolist()
@@ -300,7 +303,7 @@ class OfData(TorchFunctionMode):  # type: ignore[misc, unused-ignore]
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
         if func in _TO_PYTHON and args[0].device.type != "cpu":
-            known = self._values.of(args[0])[0]
+            known = self._values.read(args[0])
             if known is not None:
                 with aside():
                     return func(known.clone(), *args[1:], **kwargs)
@@ -326,6 +329,6 @@ class Following(TorchDispatchMode):  # type: ignore[misc, unused-ignore]
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         try:
-            return self._values.call(func, args, kwargs or {}, func, lambda inputs: None)
+            return self._values.call(func, args, kwargs or {}, func)
         except Unknown:
             return func(*args, **(kwargs or {}))

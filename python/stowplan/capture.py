@@ -11,10 +11,15 @@
     weights     Variables, those of a module on one device, with their optimizer's state: as many bytes for each slot (sgd 0, momentum 1, adam 2)
     loss        the output, or its `loss`, where that is a number; else the mean cross-entropy over its last axis
     attention   scaled_dot_product_attention is one op that writes no scores, as on a GPU; --attention math has it as products and a softmax
+    types       those of the weights; with --autocast, products are bf16 or f16 and weights f32, with the casts that torch.autocast makes on a GPU
     collectives functional ones (torch.distributed) of a process group: the run is that of one rank, the graph that of all, rank0/NAME and so on
-    flops       2 x multiply-adds, as torch.utils.flop_counter counts; half of a causal mask is not taken off
+    flops       2 x multiply-adds of products; half of a causal mask is not taken off
+    experts     products of groups of rows say how many groups there are and how many rows, since a run reads only experts that rows reach
 
-What reads a value (`.item()`, `if x.sum() > 0:`, `nonzero`) cannot be captured: there are none. Bytes are those of contiguous tensors.
+What goes by values. Those of constants, buffers and whole-numbered inputs are known, as given: conditions on them, `.item()` and `nonzero`
+are answered. What decided is named (`decided_by`). An input of whole numbers without values counts as ones, a mask that hides nothing.
+Activations are finite, choices among scores (the experts of a token) fall evenly, and one number drawn at random is its mean. Other values
+of activations and weights are not known: a model that reads them is refused, with file and line. Bytes are those of contiguous tensors.
 """
 
 import argparse
@@ -140,8 +145,8 @@ def graph(model: Any, args: Sequence[Any] = (), kwargs: Optional[Mapping[str, An
           attention: str = "fused", autocast: str = "", name: str = "") -> Graph:
     """The graph of one run of `model` (a torch.nn.Module or a torch.export.ExportedProgram) on `args` and `kwargs`, as the module says.
 
-    The model itself is not changed. Attributes `parameters`, `unknown_ops` and `no_gradient` say how many weights it has,
-    what is priced by its bytes alone, and which weights no gradient reaches.
+    The model itself is not changed. Attributes `parameters`, `unknown_ops`, `no_gradient` and `decided_by` say how many weights it has,
+    what is priced by its bytes alone, which weights no gradient reaches, and which inputs' values decided what runs, with file and line.
     """
     if optimizer not in OPTIMIZERS:
         raise InputError(f"optimizer: {optimizer!r}, wanted one of {', '.join(OPTIMIZERS)}.")
@@ -316,6 +321,8 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
     told = made.to_dict()
     flops = sum(op.get("flops", 0) for op in told["ops"])
     print(f"{asked.out}: {len(made):,} ops, {told['attributes']['parameters']:,} weights, {flops / 1e9:,.1f} GFLOP")
+    for name, place in told["attributes"].get("decided_by", {}).items():
+        print(f"{name} decides what runs: {place}")
     unknown = told["attributes"].get("unknown_ops", {})
     if unknown:
         print("not known, priced by the bytes they move alone: " + ", ".join(f"{kind} ({count})" for kind, count in unknown.items()), file=sys.stderr)
