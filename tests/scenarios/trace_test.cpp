@@ -394,6 +394,22 @@ TEST(TraceTest, KernelsTellTf32) {
   EXPECT_EQ(told("splitKreduce_kernel"), "not told");
 }
 
+// Where TF32 is switched off, an argument of the kernel's own op says so, with or without times.
+TEST(TraceTest, ConvolutionsTellThatTf32IsOff) {
+  const std::vector<std::string> parameters = {"Tensor input", "Tensor weight", "int groups",
+                                               "bool allow_tf32"};
+  for (const auto& [allowed, told] : {std::pair{"false", true}, {"true", false}}) {
+    const std::vector<std::string> values = {"T1:2x3x8x8", "T2:4x3x3x3", "1", allowed};
+    const sim::OpGraph graph =
+        GraphOf({{"process", 1, 1, {}, {}, {}},
+                 {"aten::convolution", 2, 1, parameters, values, {"T3:2x4x6x6"}},
+                 {"aten::cudnn_convolution", 3, 2, parameters, values, {"T3:2x4x6x6"}}});
+    const sim::Attribute* found = sim::FindAttribute(graph.ops.back().attributes, "tf32");
+    ASSERT_EQ(found != nullptr, told) << allowed;
+    if (told) EXPECT_FALSE(std::get<bool>(found->value));
+  }
+}
+
 // Between backward pass and optimizer: once a step, however many micro-batches.
 TEST(TraceTest, ClippingIsOfTheUpdate) {
   const std::vector<std::string> mm = {"Tensor self", "Tensor mat2"},
