@@ -273,8 +273,17 @@ class Builder {
         for (const Tensor& input : call.inputs)
           if (given_back.contains(input.storage)) call.written.insert(input.storage);
       }
+      GiveBackWritten(call);
     }
     return calls;
+  }
+
+  // What it has written and does not give back: those behind it read that, not what was there before.
+  static void GiveBackWritten(Call& call) {
+    std::set<std::int64_t> missing = call.written;
+    for (const Tensor& output : call.outputs) missing.erase(output.storage);
+    for (const Tensor& input : call.inputs)
+      if (missing.erase(input.storage) > 0) call.outputs.push_back(input);
   }
 
   // ---- tensors
