@@ -131,14 +131,17 @@ class Repetition {
       AddAttribute(op.attributes, "micro_batch", m);
     }
     std::vector<Tensor> inputs;
-    for (const Tensor input : op.inputs) AddInput(index, input, m, inputs);
-    op.inputs = std::move(inputs);
+    std::vector<std::size_t> first;  // by input of one
+    for (const Tensor input : op.inputs) {
+      first.push_back(inputs.size());
+      AddInput(index, input, m, inputs);
+    }
     for (sim::Output& output : op.outputs) {
       if (output.storage != sim::Output::Storage::kInput) continue;
-      output.alias.op = CopyOf(output.alias.op, m);
-      // An update in place of a gradient that it no longer reads, but its sum.
-      if (std::ranges::find(op.inputs, output.alias) == op.inputs.end()) output.alias = op.inputs.back();
+      const auto aliased = std::ranges::find(op.inputs, output.alias) - op.inputs.begin();
+      output.alias = inputs[first[static_cast<std::size_t>(aliased)]];
     }
+    op.inputs = std::move(inputs);
     std::vector<OpIndex> control;
     for (const OpIndex other : op.control) {
       const bool of_all = IsOnce(index) && !IsOnce(other);
@@ -286,28 +289,53 @@ void CheckBatch(const sim::OpGraph& whole, std::int64_t k) {
                    "); choose a number that divides it, or import the model with a larger batch");
 }
 
-// By op: whether what it works on grows with the batch.
-std::vector<bool> FindBatch(const sim::OpGraph& whole, const std::set<std::int64_t>& batches) {
-  std::vector<bool> carries(whole.ops.size());
-  for (const OpIndex index : whole.topological_order()) {
-    const sim::Op& op = whole.ops[At(index)];
-    if (IsUpdate(op)) continue;
-    if (!op.inputs.empty()) {
-      carries[At(index)] =
-          std::ranges::any_of(op.inputs, [&](Tensor input) { return carries[At(input.op)]; });
-    } else if (IsData(op) || op.IsSource()) {
-      carries[At(index)] = IsData(op);
-    } else {  // made from nothing: a mask of the batch, or a table of positions
-      const bool is_told = !op.outputs.empty() && !op.outputs.front().dtype.empty();
-      const std::vector<std::int64_t> shape =
-          is_told ? op.outputs.front().shape : std::vector<std::int64_t>();
-      carries[At(index)] =
-          !is_told || batches.empty() ||
-          std::ranges::any_of(shape, [&](std::int64_t length) { return batches.contains(length); });
+// By op: whether what it works on grows with the batch. What was written in place is read as what it was, behind a writer that is
+// waited for.
+class BatchSearch {
+ public:
+  BatchSearch(const sim::OpGraph& whole, const std::set<std::int64_t>& batches)
+      : whole_(whole), batches_(batches), carries_(whole.ops.size()), storage_(whole.ops.size()) {
+    for (const OpIndex index : whole.topological_order()) {
+      const sim::Op& op = whole.ops[At(index)];
+      carries_[At(index)] = !IsUpdate(op) && Carries(op);
+      for (std::size_t o = 0; o < op.outputs.size(); ++o) {
+        const bool is_own = op.outputs[o].storage != sim::Output::Storage::kInput;
+        storage_[At(index)].push_back(is_own ? Tensor{index, static_cast<std::int32_t>(o)}
+                                             : StorageOf(op.outputs[o].alias));
+      }
     }
   }
-  return carries;
-}
+
+  std::vector<bool> Take() { return std::move(carries_); }
+
+ private:
+  Tensor StorageOf(Tensor tensor) const {
+    return storage_[At(tensor.op)][static_cast<std::size_t>(tensor.output)];
+  }
+
+  bool Carries(const sim::Op& op) const {
+    if (IsData(op) || op.IsSource()) return IsData(op);
+    if (op.inputs.empty()) return IsOfTheBatch(op);
+    if (std::ranges::any_of(op.inputs, [&](Tensor input) { return carries_[At(input.op)]; })) return true;
+    return std::ranges::any_of(op.control, [&](OpIndex writer) {
+      return carries_[At(writer)] && std::ranges::any_of(op.inputs, [&](Tensor input) {
+               return std::ranges::find(storage_[At(writer)], StorageOf(input)) != storage_[At(writer)].end();
+             });
+    });
+  }
+
+  // Made from nothing: a mask of the batch, not a table of positions.
+  bool IsOfTheBatch(const sim::Op& op) const {
+    if (batches_.empty() || op.outputs.empty() || op.outputs.front().dtype.empty()) return true;
+    return std::ranges::any_of(op.outputs.front().shape,
+                               [&](std::int64_t length) { return batches_.contains(length); });
+  }
+
+  const sim::OpGraph& whole_;
+  const std::set<std::int64_t>& batches_;
+  std::vector<bool> carries_;
+  std::vector<std::vector<Tensor>> storage_;  // by output: where its bytes are
+};
 
 double MicrosOf(const sim::Op& op) {
   if (!op.cost_us_by_kind.empty()) return op.cost_us_by_kind.front().second;
@@ -357,10 +385,10 @@ sim::OpGraph RepeatMicroBatch(const sim::OpGraph& one, std::int64_t k, const std
 
 sim::OpGraph ShareBatch(const sim::OpGraph& whole, std::int64_t k) {
   CheckBatch(whole, k);
-  const std::vector<bool> carries = FindBatch(whole, BatchesOf(whole, k));
+  const std::set<std::int64_t> batches = BatchesOf(whole, k);
+  const std::vector<bool> carries = BatchSearch(whole, batches).Take();
   CheckGrowth(whole, carries, k);
   sim::OpGraph graph = whole;
-  const std::set<std::int64_t> batches = BatchesOf(whole, k);
   const std::vector<std::vector<bool>> gradients = FindWeightGradients(whole);
   const auto share = static_cast<double>(k);
   for (std::size_t i = 0; i < graph.ops.size(); ++i) {

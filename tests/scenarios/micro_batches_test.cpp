@@ -346,6 +346,32 @@ TEST(MicroBatches, GradientsKeepTheirSizeThroughViewsAndClipping) {
   EXPECT_THAT(mul.inputs, testing::ElementsAre(sim::TensorRef{parts.Find("view/accumulate@1"), 0}));
 }
 
+// What stands in a variable that was written in place is read behind its writer: of the batch, if that is.
+TEST(MicroBatches, WhatWasWrittenInPlaceCarriesTheBatch) {
+  sim::OpGraph whole = Trained();
+  sim::Op write, read;
+  write.name = "write";
+  write.type = "Assign";
+  write.inputs = {{0, 0}, {3, 0}};
+  write.outputs.resize(1);
+  write.outputs[0] = whole.ops[0].outputs[0];
+  write.outputs[0].storage = sim::Output::Storage::kInput;
+  write.outputs[0].alias = {0, 0};
+  write.phase = read.phase = "backward";
+  read.name = "read";
+  read.type = "AllReduce of others";
+  read.inputs = {{0, 0}};
+  read.control = {5};
+  read.cost_us = 100;
+  whole.ops.push_back(write);
+  whole.ops.push_back(read);
+  whole.Finish();
+  EXPECT_EQ(ShareBatch(whole, 2).ops[6].cost_us, 50);
+  whole.ops[6].control.clear();
+  whole.Finish();
+  EXPECT_THROW(ShareBatch(whole, 2), InputError) << "the weight as it was, done twice";
+}
+
 // The whole and its parts: work and weights are the same.
 TEST(MicroBatches, WorkloadsKeepWorkAndWeights) {
   const sim::OpGraph whole = LoadGraph("rnnlm(batch=64,steps=3)");

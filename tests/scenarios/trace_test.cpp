@@ -79,9 +79,8 @@ TEST(TraceTest, WritesInPlaceWaitForReadersAndAreReadAfterwards) {
   const sim::OpGraph graph = Imported().graph;
   EXPECT_THAT(Names(graph, At(graph, "add_#13").control), ElementsAre("t#4", "addmm#5"));
   EXPECT_EQ(At(graph, "add_#13").colocate, At(graph, "tensor#2").colocate);
-  EXPECT_THAT(InputsOf(graph, "mul#15"), ElementsAre("add_#13")) << "gives out the weight's storage";
-  EXPECT_THAT(Names(graph, At(graph, "mul#15").control), ElementsAre("_foreach_mul_#14.0"))
-      << "has written since";
+  EXPECT_THAT(InputsOf(graph, "mul#15"), ElementsAre("_foreach_mul_#14.0")) << "has written it since";
+  EXPECT_THAT(Names(graph, At(graph, "mul#15").control), IsEmpty());
 }
 
 // mul#15 gets the storage number 4, that of addmm#5's output, which was freed.
@@ -392,6 +391,22 @@ TEST(TraceTest, KernelsTellTf32) {
   EXPECT_EQ(told("void cutlass::Kernel<cutlass_80_simt_sgemm_256x128_8x4_nt_align1>(Params)"), "f32");
   EXPECT_EQ(told("volta_sgemm_128x64_nn"), "f32");
   EXPECT_EQ(told("splitKreduce_kernel"), "not told");
+}
+
+// Where TF32 is switched off, an argument of the kernel's own op says so, with or without times.
+TEST(TraceTest, ConvolutionsTellThatTf32IsOff) {
+  const std::vector<std::string> parameters = {"Tensor input", "Tensor weight", "int groups",
+                                               "bool allow_tf32"};
+  for (const auto& [allowed, told] : {std::pair{"false", true}, {"true", false}}) {
+    const std::vector<std::string> values = {"T1:2x3x8x8", "T2:4x3x3x3", "1", allowed};
+    const sim::OpGraph graph =
+        GraphOf({{"process", 1, 1, {}, {}, {}},
+                 {"aten::convolution", 2, 1, parameters, values, {"T3:2x4x6x6"}},
+                 {"aten::cudnn_convolution", 3, 2, parameters, values, {"T3:2x4x6x6"}}});
+    const sim::Attribute* found = sim::FindAttribute(graph.ops.back().attributes, "tf32");
+    ASSERT_EQ(found != nullptr, told) << allowed;
+    if (told) EXPECT_FALSE(std::get<bool>(found->value));
+  }
 }
 
 // Between backward pass and optimizer: once a step, however many micro-batches.

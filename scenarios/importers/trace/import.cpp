@@ -178,6 +178,7 @@ class Builder {
     phase_.assign(nodes.size(), kForward);
     device_of_.assign(nodes.size(), 0);
     tf32_of_.assign(nodes.size(), 0);
+    in_f32_.assign(nodes.size(), false);
     for (std::size_t i = 0; i < nodes.size(); ++i) {
       const std::size_t parent = nodes[i].parent;
       if (parent != kNoNode) phase_[i] = phase_[parent];
@@ -186,6 +187,8 @@ class Builder {
       op_[i] = parent != kNoNode ? op_[parent] : kNoNode;
       if (op_[i] == kNoNode && IsOp(i)) op_[i] = i;
       if (op_[i] == kNoNode) continue;
+      if (const trace::Argument* allowed = nodes[i].Find("allow_tf32"); allowed != nullptr)
+        in_f32_[op_[i]] = allowed->numbers == std::vector<std::int64_t>{0};
       if (times_ != nullptr) {
         device_of_[op_[i]] += times_->nodes[i].device_us;
         tf32_of_[op_[i]] += times_->nodes[i].tf32_us - times_->nodes[i].f32_us;
@@ -270,8 +273,17 @@ class Builder {
         for (const Tensor& input : call.inputs)
           if (given_back.contains(input.storage)) call.written.insert(input.storage);
       }
+      GiveBackWritten(call);
     }
     return calls;
+  }
+
+  // What it has written and does not give back: those behind it read that, not what was there before.
+  static void GiveBackWritten(Call& call) {
+    std::set<std::int64_t> missing = call.written;
+    for (const Tensor& output : call.outputs) missing.erase(output.storage);
+    for (const Tensor& input : call.inputs)
+      if (missing.erase(input.storage) > 0) call.outputs.push_back(input);
   }
 
   // ---- tensors
@@ -381,7 +393,8 @@ class Builder {
     op.attributes.emplace_back("traced_on", sim::Attribute{on_gpu ? GpuOf(call) : "cpu"});
     if (!is_view) op.flops = FlopsOf(op, inputs);
     // Which of the two it is the framework decides, for each op.
-    if (op.flops > 0 && tf32_of_[i] != 0 && !inputs.empty() && DtypeOf(inputs.front().type) == "f32")
+    if (op.flops > 0 && (tf32_of_[i] != 0 || in_f32_[i]) && !inputs.empty() &&
+        DtypeOf(inputs.front().type) == "f32")
       op.attributes.emplace_back("tf32", sim::Attribute{tf32_of_[i] > 0});
     AddTime(call, i, is_view, on_gpu, op);
     graph_.ops.push_back(std::move(op));
@@ -543,6 +556,7 @@ class Builder {
   std::vector<const char*> phase_;  // of each node
   std::vector<double> device_of_;   // of each op [us]
   std::vector<double> tf32_of_;     // likewise in TF32, less that in full f32
+  std::vector<bool> in_f32_;        // of each op whether it must not run in TF32
   std::unordered_map<std::int64_t, Storage> storages_;
   std::unordered_map<sim::OpIndex, sim::OpIndex> variables_;   // each with one that it must be with
   std::vector<std::pair<sim::OpIndex, sim::OpIndex>> writes_;  // op, variable
