@@ -11,6 +11,7 @@
 #include "agents/agent.h"
 #include "output/console.h"
 #include "problem/loaded_problem.h"
+#include "tests/sim/no_cost_model.h"
 
 namespace stowplan::problem {
 namespace {
