@@ -139,6 +139,19 @@ class Problems(unittest.TestCase):
         self.assertAlmostEqual(problem.bounds().runtime_us, program["lower_bound_us"])
         self.assertLessEqual(problem.bounds().runtime_us, found.runtime_us)
 
+    def test_near_the_fastest_the_plainest_is_given(self):
+        problem = small()
+        for within in (0, 1, 30):
+            found = problem.search("local_search", samples=200, seed=3, within=within)
+            self.assertLessEqual(found.runtime_us, (1 + within / 100) * found.best_runtime_us)
+            self.assertEqual(problem.evaluate([found.placement]).runtime_us[0], found.runtime_us)
+            for rival in found.rivals:
+                alone = problem.evaluate([rival.placement])
+                self.assertEqual((rival.runtime_us, rival.fits, rival.peak_bytes.tolist()),
+                                 (alone.runtime_us[0], alone.fits[0], alone.peak_bytes[0].tolist()))
+        with self.assertRaisesRegex(stowplan.InputError, "within: -1"):
+            problem.search("local_search", samples=2, within=-1)
+
     def test_a_placement_of_an_agent_is_saved_and_run_by_the_program(self):
         problem = small()
         with tempfile.TemporaryDirectory() as folder:
@@ -149,9 +162,9 @@ class Problems(unittest.TestCase):
             self.assertEqual(problem.simulate(path).runtime_us, json.loads(told.stdout)["unlimited_runtime_us"])
 
     def test_what_is_in_force_can_be_read(self):
-        problem = stowplan.Problem(diamond(), PAIR, memory=["b=2GiB"])
+        problem = stowplan.Problem(diamond(), PAIR, memory=["b=2GiB"], reserve="10MiB")
         self.assertEqual(problem.device_names, ["a", "b"])
-        self.assertEqual(problem.device_capacity_bytes.tolist(), [2**30, 2**31])
+        self.assertEqual(problem.device_capacity_bytes.tolist(), [2**30 - 10 * 2**20, 2**31 - 10 * 2**20])
         self.assertEqual(problem.edges.tolist(), [[0, 0, 1, 2], [1, 2, 3, 3]])
         self.assertIn("name: pair", problem.cluster_text().replace('"', ""))
 
