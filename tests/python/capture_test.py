@@ -355,6 +355,7 @@ class Capture(unittest.TestCase):
             ("a copy on the host", ["mask"], lambda _, __, mask: mask.cpu().numpy().tolist() == [[1, 1, 1], [1, 1, 0]]),
             ("as text", [], lambda self, *_: f"{self.steps}" == "3"),
             ("a draw below one half", [], lambda *_: not torch.rand([]) < 0.1),
+            ("an order drawn at random", [], lambda *_: torch.randperm(4).tolist() == [0, 1, 2, 3] and torch.multinomial(torch.rand(5), 3).max() == 2),
             ("finite activations", [], lambda self, x, _: torch.isfinite(self.linear(x)).all() and not torch.isnan(x).any()),
         ):
             with self.subTest(name):
