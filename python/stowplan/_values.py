@@ -269,16 +269,23 @@ class Values:
         return torch.device("cpu") if isinstance(one, torch.device) else one
 
     def _drawn(self, name: str, args: Sequence[Any], new: List[Any], written: List[Any]) -> None:
-        """One number drawn at random is its mean: what is left out with a probability below one half is not left out."""
+        """One number drawn at random is its mean: what is left out with a probability below one half is not left out. Places are drawn in order."""
         for tensor in written:
             self.forget(tensor)
-        if len(new) != 1 or new[0].numel() != 1:
+        if len(new) != 1 or not 0 < new[0].numel() <= MOST:
             return
-        bounds = [one for one in args if isinstance(one, int) and not isinstance(one, bool)]
-        mean = 0.5 if name in ("rand", "rand_like") else sum(bounds[:2] if len(bounds) > 1 else [0, *bounds]) // 2 if name == "randint" else None
-        if mean is not None:
-            with aside():
-                self.tell(new[0], torch.full(new[0].shape, mean, dtype=new[0].dtype, device="cpu"))
+        drawn, mean = new[0], None
+        if name in ("rand", "rand_like"):
+            mean = 0.5
+        elif name == "randint":
+            bounds = [one for one in args if isinstance(one, int)]
+            mean = sum(bounds[:2] if len(bounds) > 1 else [0, *bounds]) // 2
+        with aside():
+            if name in ("randperm", "multinomial"):
+                among = drawn.shape[-1] if name == "randperm" else args[0].shape[-1]
+                self.tell(drawn, (torch.arange(drawn.shape[-1], device="cpu") % among).to(drawn.dtype).expand(drawn.shape))
+            elif mean is not None and drawn.numel() == 1:
+                self.tell(drawn, torch.full(drawn.shape, mean, dtype=drawn.dtype, device="cpu"))
 
 
 def _plain(values: Values, data: Any) -> Any:

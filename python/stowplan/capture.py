@@ -145,8 +145,9 @@ def graph(model: Any, args: Sequence[Any] = (), kwargs: Optional[Mapping[str, An
           attention: str = "fused", autocast: str = "", name: str = "") -> Graph:
     """The graph of one run of `model` (a torch.nn.Module or a torch.export.ExportedProgram) on `args` and `kwargs`, as the module says.
 
-    The model itself is not changed. Attributes `parameters`, `unknown_ops`, `no_gradient` and `decided_by` say how many weights it has,
-    what is priced by its bytes alone, which weights no gradient reaches, and which inputs' values decided what runs, with file and line.
+    `autocast` is "bf16" or "f16", or what torch.autocast says around the call. The model itself is not changed. Attributes `parameters`,
+    `unknown_ops`, `no_gradient` and `decided_by` say how many weights it has, what is priced by its bytes alone, which weights no gradient
+    reaches, and which inputs' values decided what runs, with file and line.
     """
     if optimizer not in OPTIMIZERS:
         raise InputError(f"optimizer: {optimizer!r}, wanted one of {', '.join(OPTIMIZERS)}.")
@@ -154,7 +155,8 @@ def graph(model: Any, args: Sequence[Any] = (), kwargs: Optional[Mapping[str, An
         raise InputError(f"attention: {attention!r}, wanted fused or math.")
     if autocast and autocast not in AUTOCAST:
         raise InputError(f"autocast: {autocast!r}, wanted one of {', '.join(AUTOCAST)}.")
-    cast: Any = Autocast(AUTOCAST[autocast]) if autocast else contextlib.nullcontext()
+    lower = AUTOCAST[autocast] if autocast else next((torch.get_autocast_dtype(one) for one in ("cuda", "cpu") if torch.is_autocast_enabled(one)), None)
+    cast: Any = Autocast(lower) if lower is not None else contextlib.nullcontext()
     exported = isinstance(model, torch.export.ExportedProgram)
     if exported:
         if not args and not kwargs and model.example_inputs is not None:
@@ -187,15 +189,15 @@ def graph(model: Any, args: Sequence[Any] = (), kwargs: Optional[Mapping[str, An
         flat = tree_flatten((args, kwargs))[0]
         args, kwargs = tuple(flat), {}
     try:
-        with torch.device("meta"), OfData(recorder.values), torch.set_grad_enabled(train), recorder:
+        fused = FusedAttention() if attention == "fused" else contextlib.nullcontext()
+        with torch.device("meta"), OfData(recorder.values), fused, torch.set_grad_enabled(train), recorder:
             with cast:
-                with FusedAttention() if attention == "fused" else contextlib.nullcontext():
-                    result = run(*args, **kwargs)
+                result = run(*args, **kwargs)
                 recorder.node_path = None
                 loss = _loss(result) if train else None
             if loss is not None:
                 recorder.backward = True
-                loss.backward()
+                torch.autograd.backward([loss])  # loss.backward() would put the modes aside, which what is worked out again needs
     except RunError:
         raise
     except (RuntimeError, AssertionError) as error:  # where PyTorch refuses before it dispatches
@@ -214,8 +216,8 @@ def graph(model: Any, args: Sequence[Any] = (), kwargs: Optional[Mapping[str, An
                                   "parameters": sum(weight.numel() for weight in module.parameters())}
     if train:
         attributes["optimizer"] = optimizer
-    if autocast:
-        attributes["autocast"] = autocast
+    if lower is not None:
+        attributes["autocast"] = next(name for name, dtype in AUTOCAST.items() if dtype == lower)
     if idle:
         attributes["no_gradient"] = idle
     if recorder.decided:

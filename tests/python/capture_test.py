@@ -112,6 +112,23 @@ class Capture(unittest.TestCase):
         twice = [op for op in by_name(again).values() if op["phase"] == "backward" and op["name"].startswith("blocks.0.up/")]
         self.assertTrue(twice)
 
+    def test_attention_that_is_worked_out_again_is_what_it_was(self):
+        class Attend(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.inner = nn.Linear(16, 48)
+
+            def heads(self, x):
+                q, k, v = (one.unflatten(-1, (2, 8)).transpose(1, 2) for one in self.inner(x).chunk(3, -1))
+                return nn.functional.scaled_dot_product_attention(q, k, v, torch.tensor([[True, False], [True, True]])).transpose(1, 2).flatten(2)
+
+            def forward(self, x):
+                return checkpoint(self.heads, checkpoint(self.heads, x, use_reentrant=False), use_reentrant=False)
+
+        for autocast in ("", "bf16"):
+            types = capture.graph(Attend(), (torch.zeros(3, 2, 16),), train=True, autocast=autocast).types
+            self.assertEqual((types.count("Attention"), types.count("AttentionGrad"), types.count("Softmax")), (4, 2, 0))
+
     def test_ops_in_place_wait_for_those_that_still_read(self):
         class Counting(nn.Module):
             def __init__(self):
@@ -355,6 +372,7 @@ class Capture(unittest.TestCase):
             ("a copy on the host", ["mask"], lambda _, __, mask: mask.cpu().numpy().tolist() == [[1, 1, 1], [1, 1, 0]]),
             ("as text", [], lambda self, *_: f"{self.steps}" == "3"),
             ("a draw below one half", [], lambda *_: not torch.rand([]) < 0.1),
+            ("an order drawn at random", [], lambda *_: torch.randperm(4).tolist() == [0, 1, 2, 3] and torch.multinomial(torch.rand(5), 3).max() == 2),
             ("finite activations", [], lambda self, x, _: torch.isfinite(self.linear(x)).all() and not torch.isnan(x).any()),
         ):
             with self.subTest(name):
@@ -435,8 +453,11 @@ class Capture(unittest.TestCase):
                     types.extend(str(one.dtype) for one in self.inner(x))
                     return x
 
-            capture.graph(Told(model), (x,), autocast=name)
-            self.assertEqual(types, wanted)
+            said = capture.graph(Told(model), (x,), autocast=name)
+            with torch.autocast("cpu", dtype):
+                around = capture.graph(Told(model), (x,))
+            self.assertEqual(types, wanted * 2)
+            self.assertEqual(said.to_dict()["ops"], around.to_dict()["ops"])
 
     def test_attention_is_one_op_or_its_parts(self):
         class Attend(nn.Module):
