@@ -169,7 +169,6 @@ constexpr OpType kOpTypes[] = {
     {"Concat", kDataMovement},
     {"ConcatV2", kDataMovement},
     {"DepthToSpace", kDataMovement},
-    {"EmbeddingBag", kDataMovement, Grid::kNone, Access::kSelected},
     {"Expand", kDataMovement},
     {"ExpertCombine", kDataMovement},
     {"ExpertCombineGrad", kDataMovement},

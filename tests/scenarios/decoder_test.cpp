@@ -181,8 +181,8 @@ TEST(MoeTest, ExpertsAreBranches) {
 TEST(MoeTest, ADecodeStepReachesTheExpertsOfItsTokens) {
   for (const auto& [batch, pass, reached] :
        {std::tuple{1, "decode", 1.0 / 16}, {4, "decode", 1 - std::pow(15.0 / 16, 4)}, {64, "whole", 1.0}}) {
-    const sim::OpGraph graph =
-        LoadGraph(fmt::format("moe(batch={},experts=128,top_k=8,pass={},{})", batch, pass, kSmall));
+    const sim::OpGraph graph = LoadGraph(
+        fmt::format("moe(mode=inference,batch={},experts=128,top_k=8,pass={},{})", batch, pass, kSmall));
     int issued = 0, products = 0;
     for (const sim::Op& op : graph.ops) {
       const bool is_expert = op.name.find("/expert") != std::string::npos;
