@@ -52,6 +52,7 @@ struct Found {
   double wall_seconds = 0;
   int ranks = 1;
   std::optional<problem::Advice> advice;  // where something was found
+  std::vector<problem::Rival> rivals;     // none where it was interrupted
 
   // Whether the answer is the search's best.
   bool took_fastest() const { return advice && advice->chosen.placement == evaluator.best(); }
@@ -118,10 +119,9 @@ nlohmann::ordered_json Summary(const problem::SearchSource& search, std::int64_t
     // The placement that is given, which may be plainer than the fastest.
     json["runtime_us"] = sim::ToMicros(found.advice->chosen.runtime);
     json["within_percent"] = within;
-    json["rivals"] = nlohmann::ordered_json::array();
-    for (const problem::Rival& rival : found.advice->rivals)
-      json["rivals"].push_back(RivalJson(rival, found.task));
   }
+  json["rivals"] = nlohmann::ordered_json::array();
+  for (const problem::Rival& rival : found.rivals) json["rivals"].push_back(RivalJson(rival, found.task));
   json["reserve_bytes"] = nlohmann::ordered_json::object();
   for (const sim::Device& device : found.task.problem->cluster().devices) {
     if (device.reserve > 0) json["reserve_bytes"][device.name] = device.reserve;
@@ -255,11 +255,15 @@ class PlaceCommand : public Command {
                    .bound = bound,
                    .wall_seconds = wall.count(),
                    .ranks = ranks.size(),
-                   .advice = {}};
+                   .advice = {},
+                   .rivals = {}};
     if (ranks.first()) {
       if (evaluator.has_best()) {
         CheckBest(task, evaluator);
         found.advice = problem::Advise(task, evaluator, &stop);
+        found.rivals = found.advice->rivals;
+      } else if (!stop) {
+        found.rivals = problem::SimplestRivals(task);
       }
       Save(found);
     }
@@ -456,7 +460,8 @@ class PlaceCommand : public Command {
         fmt::print("{}\n",
                    PrintPlaceReport(problem::MakeStudy(problem, need.placement, outcome, found.bound, {})));
       }
-      fmt::print("{}", output::Wrapped(MemoryNeedText(need, problem.cluster()), 0, output::kLineWidth));
+      fmt::print("{}\n{}\n", problem::PrintRivals(found.rivals, found.task, 0),
+                 output::Wrapped(MemoryNeedText(need, problem.cluster()), 0, output::kLineWidth));
     }
     fmt::print("{}",
                output::Wrapped(
