@@ -191,10 +191,12 @@ std::string PrintAdvice(const Advice& advice, const Task& task) {
                             static_cast<double>(std::max<sim::Picos>(advice.fastest.runtime, 1)) -
                         1;
     text = output::Wrapped(
-        fmt::format("The fastest found takes {}, on {} device{}. This one is plainer for {:.2g} % more time; "
-                    "--within 0 takes the fastest.",
-                    output::TimeText(advice.fastest.runtime), advice.fastest.plainness.devices,
-                    advice.fastest.plainness.devices == 1 ? "" : "s", 100 * more),
+        fmt::format(
+            "The fastest found takes {}, on {} device{}. This one{} is plainer for {:.2g} % more time; "
+            "--within 0 takes the fastest.",
+            output::TimeText(advice.fastest.runtime), advice.fastest.plainness.devices,
+            advice.fastest.plainness.devices == 1 ? "" : "s",
+            advice.name.empty() ? "" : ", " + advice.name + ",", 100 * more),
         0, output::kLineWidth);
   }
   const std::string rivals = PrintRivals(advice.rivals, task, advice.chosen.runtime);
