@@ -52,6 +52,7 @@ struct Found {
   double wall_seconds = 0;
   int ranks = 1;
   std::optional<problem::Advice> advice;  // where something was found
+  std::vector<problem::Rival> rivals;     // none where it was interrupted
 
   // Whether the answer is the search's best.
   bool took_fastest() const { return advice && advice->chosen.placement == evaluator.best(); }
@@ -123,10 +124,9 @@ nlohmann::ordered_json Summary(const problem::SearchSource& search, std::int64_t
     // The placement that is given, which may be plainer than the fastest.
     json["runtime_us"] = sim::ToMicros(found.advice->chosen.runtime);
     json["within_percent"] = within;
-    json["rivals"] = nlohmann::ordered_json::array();
-    for (const problem::Rival& rival : found.advice->rivals)
-      json["rivals"].push_back(RivalJson(rival, found.task));
   }
+  json["rivals"] = nlohmann::ordered_json::array();
+  for (const problem::Rival& rival : found.rivals) json["rivals"].push_back(RivalJson(rival, found.task));
   json["reserve_bytes"] = nlohmann::ordered_json::object();
   for (const sim::Device& device : found.task.problem->cluster().devices) {
     if (device.reserve > 0) json["reserve_bytes"][device.name] = device.reserve;
@@ -264,10 +264,14 @@ class PlaceCommand : public Command {
                  .bound = bound,
                  .wall_seconds = wall.count(),
                  .ranks = ranks.size(),
-                 .advice = {}};
+                 .advice = {},
+                 .rivals = {}};
       if (ranks.first() && evaluator.has_best()) {
         CheckBest(task, evaluator);
         made.advice = problem::Advise(task, evaluator, &stop);
+        made.rivals = made.advice->rivals;
+      } else if (ranks.first() && !stop) {
+        made.rivals = problem::SimplestRivals(task);
       }
       return made;
     };
@@ -488,7 +492,9 @@ class PlaceCommand : public Command {
         output::Print(fmt::format(
             "{}\n", PrintPlaceReport(problem::MakeStudy(problem, need.placement, outcome, found.bound, {}))));
       }
-      output::Print(output::Wrapped(MemoryNeedText(need, problem.cluster()), 0, output::kLineWidth));
+      output::Print(
+          fmt::format("{}\n{}\n", problem::PrintRivals(found.rivals, found.task, 0),
+                      output::Wrapped(MemoryNeedText(need, problem.cluster()), 0, output::kLineWidth)));
     }
     output::Print(output::Wrapped(
         fmt::format("{}: no placement that fits in {}; {}", found.agent, samples,

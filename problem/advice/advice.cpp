@@ -172,6 +172,18 @@ Advice Advise(const Task& task, const agents::Evaluator& evaluator, const std::a
   return advice;
 }
 
+std::string PrintRivals(const std::vector<Rival>& rivals, const Task& task, sim::Picos chosen) {
+  output::TextTable table("lrrrrl", {"simplest rivals", "a step", "", "devices", "peak", "fullest"});
+  for (const Rival& rival : rivals) {
+    const auto [peak, fullest] = PeakTexts(rival, task);
+    table.AddRow({output::Shortened(rival.name, kRivalColumns),
+                  rival.fits ? output::TimeText(rival.runtime) : "does not fit",
+                  rival.fits && chosen > 0 ? AgainstText(rival.runtime, chosen) : "",
+                  std::to_string(rival.plainness.devices), peak, fullest});
+  }
+  return table.empty() ? "" : table.ToString();
+}
+
 std::string PrintAdvice(const Advice& advice, const Task& task) {
   std::string text;
   if (advice.fastest.runtime < advice.chosen.runtime) {
@@ -179,22 +191,16 @@ std::string PrintAdvice(const Advice& advice, const Task& task) {
                             static_cast<double>(std::max<sim::Picos>(advice.fastest.runtime, 1)) -
                         1;
     text = output::Wrapped(
-        fmt::format("The fastest found takes {}, on {} device{}. This one is plainer for {:.2g} % more time; "
-                    "--within 0 takes the fastest.",
-                    output::TimeText(advice.fastest.runtime), advice.fastest.plainness.devices,
-                    advice.fastest.plainness.devices == 1 ? "" : "s", 100 * more),
+        fmt::format(
+            "The fastest found takes {}, on {} device{}. This one{} is plainer for {:.2g} % more time; "
+            "--within 0 takes the fastest.",
+            output::TimeText(advice.fastest.runtime), advice.fastest.plainness.devices,
+            advice.fastest.plainness.devices == 1 ? "" : "s",
+            advice.name.empty() ? "" : ", " + advice.name + ",", 100 * more),
         0, output::kLineWidth);
   }
-  output::TextTable table("lrrrrl", {"simplest rivals", "a step", "", "devices", "peak", "fullest"});
-  for (const Rival& rival : advice.rivals) {
-    const auto [peak, fullest] = PeakTexts(rival, task);
-    table.AddRow({output::Shortened(rival.name, kRivalColumns),
-                  rival.fits ? output::TimeText(rival.runtime) : "does not fit",
-                  rival.fits ? AgainstText(rival.runtime, advice.chosen.runtime) : "",
-                  std::to_string(rival.plainness.devices), peak, fullest});
-  }
-  if (table.empty()) return text;
-  return text + (text.empty() ? "" : "\n") + table.ToString();
+  const std::string rivals = PrintRivals(advice.rivals, task, advice.chosen.runtime);
+  return text + (text.empty() || rivals.empty() ? "" : "\n") + rivals;
 }
 
 }  // namespace stowplan::problem

@@ -27,6 +27,9 @@ struct Advice {
 Advice Advise(const agents::Task& task, const agents::Evaluator& evaluator,
               const std::atomic<bool>* stop = nullptr);
 
+// For 80 columns: times and peaks. `chosen`: the runtime that they are compared with; 0 = none.
+std::string PrintRivals(const std::vector<Rival>& rivals, const agents::Task& task, sim::Picos chosen);
+
 // For 80 columns: the choice and its rivals, with times and peaks.
 std::string PrintAdvice(const Advice& advice, const agents::Task& task);
 
