@@ -338,7 +338,8 @@ class PlaceCommand : public Command {
   }
 
   void Save(const Found& found) const {
-    const std::string summary = Summary(search_, seed_, found).dump(1) + "\n";
+    std::string summary;
+    if (!out_.empty() || !json_.empty()) summary = Summary(search_, seed_, found).dump(1) + "\n";
     const agents::Evaluator& evaluator = found.evaluator;
     sim::Placement best;
     if (evaluator.has_best()) best = agents::Expand(found.task, evaluator.best());
