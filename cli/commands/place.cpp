@@ -402,7 +402,8 @@ class PlaceCommand : public Command {
   }
 
   void Save(const Found& found) const {
-    const std::string summary = Summary(search_, seed_, within_, found).dump(1) + "\n";
+    std::string summary;
+    if (!out_.empty() || !json_.empty()) summary = Summary(search_, seed_, within_, found).dump(1) + "\n";
     sim::Placement best;
     if (found.advice) best = agents::Expand(found.task, found.advice->chosen.placement);
     const auto simulator = sim::MakeSimulator(*found.task.problem);

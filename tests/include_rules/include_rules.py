@@ -101,6 +101,12 @@ ONE_PLACE = (
     # bench/child_process.cpp runs a function of its own in a child, and no other program.
     (re.compile(r"\b(posix_spawnp?|popen|v?fork|exec[lv][pe]*|system)\("), "", ("sim/base/process.cpp", "bench/child_process.cpp"),
      "other programs are started with limits of time and output"),
+    (re.compile(r"\bdlopen\("), "", ("agents/plugin.cpp", "agents/classical/linear_program.cpp", "profiler/backend.cpp",
+                                    "profiler/cuda/cupti_activity.cpp", "profiler/cuda/cupti_activity.h"),
+     "SECURITY.md lists the libraries that are opened"),
+    # Help, manual and completion print what is ours.
+    (re.compile(r"\bfmt::print\("), "cli/", ("cli/commands/completion.cpp", "cli/commands/help.cpp", "cli/commands/man.cpp"),
+     "output::Print() shows a terminal text alone"),
 )
 
 # The standard's headers have neither a slash nor a dot in their names. <execution> would ask every user to link TBB.

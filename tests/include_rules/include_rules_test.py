@@ -85,6 +85,8 @@ PLANTED = (
     ("agents do not simulate", "agents/rl/bad.cpp", "sim::MakeSimulator(problem)->Run(placement);\n",
      "through the evaluator alone"),
     ("one place starts programs", "problem/bad.cpp", "std::FILE* pipe = popen(command, \"r\");\n", "only in sim/base/process.cpp"),
+    ("libraries are opened in few places", "tables/bad.cpp", "void* library = dlopen(path, RTLD_NOW);\n", "SECURITY.md lists"),
+    ("terminals are given text", "cli/bad.cpp", "fmt::print(\"{}\", name);\n", "output::Print() shows"),
     ("tests of formats obey theirs", "tests/formats/bad_test.cpp", '#include "cli/place.cpp"\n', "sim/formats/ may not include"),
     ("no circles", "sim/circle.h", '#include "sim/circle.h"\n', "includes itself"),
     ("every folder is in the picture", "tools/bad.cpp", '#include "sim/op_graph.h"\n', "FOLDERS does not list"),

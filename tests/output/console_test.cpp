@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "sim/formats/document/source.h"
+
 namespace stowplan::output {
 namespace {
 
@@ -62,6 +64,19 @@ TEST(Console, SentencesAreCutAtBlanksAndCommas) {
   EXPECT_EQ(Wrapped("unbreakable é", 0, 4), "unbreakable\né\n") << "what has no place to cut stays whole";
   EXPECT_EQ(Wrapped("less 23,851,784,five", 0, 12), "less\n23,851,784,\nfive\n");
   EXPECT_EQ(Wrapped("", 2, 10), "");
+}
+
+// What a terminal is given holds no control character but ends of lines, whatever came in; what is text stays as it is.
+TEST(Console, TerminalsAreGivenText) {
+  EXPECT_EQ(formats::Printable("\x1b[31mé\n…"), "?[31mé\n…");
+  EXPECT_EQ(formats::Printable("a\tb\rc\x7f"), "a?b?c?");
+  EXPECT_EQ(formats::Printable("\xC2\x9B"
+                               "1m\xC2\xA0"),
+            "?1m\xC2\xA0");
+  EXPECT_EQ(formats::Printable("\x9B"
+                               "1m\xE2\x82"),
+            "?1m??")
+      << "bytes that are no UTF-8";
 }
 
 TEST(Prefix, CountsCodePoints) {
