@@ -167,8 +167,10 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc, unused-ignore]
         return result
 
     def _decide(self, inputs: FrozenSet[str]) -> None:
-        for name in inputs:
-            self.decided.setdefault(name, users_line())
+        line = users_line()
+        roots = [root for root in sys.path if root and line.startswith(root.rstrip("/") + "/")]
+        for name in inputs:  # as imported, which is the same on every machine
+            self.decided.setdefault(name, line[len(max(roots, key=len, default="").rstrip("/")) + 1:] if roots else line)
 
     def _place(self) -> Tuple[str, str, str]:
         """Module, phase, and the forward op that a backward one belongs to."""

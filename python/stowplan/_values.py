@@ -85,7 +85,7 @@ class Values:
         self._stale: Dict[int, Any] = {}  # storages with data in which something without was written
 
     def tell(self, tensor: Any, values: Any, inputs: FrozenSet[str] = frozenset()) -> None:
-        """`values`: of the same shape and type, with data."""
+        """`values`: with data, of the same type and, but for what repeats, of the same shape."""
         if tensor.layout != torch.strided or tensor.numel() > MOST or tensor.device.type == "cpu":
             return
         storage = tensor.untyped_storage()
@@ -93,7 +93,11 @@ class Values:
         if elements > MOST or not elements:
             return
         flat = torch.zeros(elements, dtype=tensor.dtype, device="cpu")
-        flat.as_strided(tensor.shape, tensor.stride(), tensor.storage_offset()).copy_(values)
+        values, shape = values.expand(tensor.shape), list(tensor.shape)
+        for axis, stride in enumerate(tensor.stride()):
+            if stride == 0 and shape[axis] > 1:  # one element that shows as many
+                values, shape[axis] = values.narrow(axis, 0, 1), 1
+        flat.as_strided(shape, tensor.stride(), tensor.storage_offset()).copy_(values)
         self._known[storage._cdata] = _Known(storage, flat, inputs)
 
     def of(self, tensor: Any) -> Tuple[Optional[Any], FrozenSet[str]]:

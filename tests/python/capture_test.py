@@ -389,6 +389,19 @@ class Capture(unittest.TestCase):
         self.assertNotIn("Add", graph.types)
         self.assertRegex(graph.to_dict()["attributes"]["decided_by"]["mask"], r"^taken as ones, .*capture_test\.py:[0-9]+$")
 
+    def test_a_mask_that_repeats_a_row_is_known(self):
+        class Masked(nn.Module):
+            def forward(self, x, mask):
+                return x if mask.tolist() == [[True, False]] * 3 else x + x
+
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "rows.py")
+            with open(path, "w", encoding="utf-8") as file:
+                file.write("import torch\ndef fn(): return torch.nn.ReLU(), torch.tensor([True, False]).expand(3, 2)\n")
+            under_meta = capture.load(path + ":fn")[1][0]
+        for mask in (torch.tensor([True, False]).expand(3, 2), under_meta):
+            self.assertNotIn("Add", capture.graph(Masked(), (torch.zeros(2), mask)).types)
+
     def test_experts_that_are_looped_over_are_chosen_evenly_and_that_is_named(self):
         class Experts(nn.Module):
             def __init__(self):
