@@ -1,4 +1,4 @@
-// What cannot be true of a graph or of its prices. Each finding is one sentence without a full stop, for whoever gave the
+// What cannot be true of a graph or of its measured times. Each finding is one sentence without a full stop, for whoever gave the
 // graph; a sound graph has none.
 #pragma once
 
@@ -15,8 +15,8 @@ namespace stowplan::problem {
 // the backward pass with less than half or more than four times the FLOPs of their forward ops.
 std::vector<std::string> ImplausibleWork(const sim::OpGraph& graph);
 
-// Ops that are faster than the data sheet's peak allows or take more than twenty times as long, and matter: on kinds of the
-// catalogue, for ops of at least 20 us there.
+// Measured products that took less time than the data sheet's peak allows, or more than twenty times as much, and matter: on
+// kinds of the catalogue, of at least 20 us there. Other ops may be slow for reasons of their own.
 std::vector<std::string> ImplausibleTimes(const sim::Problem& problem,
                                           const cost_models::Catalogue& catalogue);
 

@@ -181,7 +181,7 @@ SearchResult Prepared::Search(const SearchRequest& request, const std::atomic<bo
   SearchResult result;
   result.agent = agent->name();
   if (evaluator.has_best()) {
-    result.advice = problem::Advise(task_, evaluator, &asked);
+    result.advice = problem::Advise(task_, evaluator, &stop);
     result.best_runtime = evaluator.best_runtime();
   }
   result.samples = evaluator.samples();
