@@ -74,8 +74,17 @@ def _with_zeros(func: Any) -> Callable[..., Any]:
     return run
 
 
-#: What an op gives, where PyTorch's own rule refuses what kernels take.
-SHAPES: Dict[Any, Callable[..., Any]] = {aten._grouped_mm.default: _grouped_mm} if hasattr(aten, "_grouped_mm") else {}
+def _attention_backward(*args: Any, **kwargs: Any) -> Any:
+    """Gradients of keys and values that several queries share are theirs; PyTorch's own rule takes as many heads as queries have."""
+    of_query, *of_shared, of_mask = aten._scaled_dot_product_efficient_attention_backward.default(*args, **kwargs)
+    of_shared = [one if one.shape == given.shape else one.new_empty(given.shape) for one, given in zip(of_shared, args[2:4])]
+    return (of_query, *of_shared, of_mask)
+
+
+#: What an op gives, where PyTorch's own rule refuses what kernels take or says it otherwise.
+SHAPES: Dict[Any, Callable[..., Any]] = {
+    aten._scaled_dot_product_efficient_attention_backward.default: _attention_backward,
+    **({aten._grouped_mm.default: _grouped_mm} if hasattr(aten, "_grouped_mm") else {})}
 
 
 def shape_rule(func: Any) -> Callable[..., Any]:

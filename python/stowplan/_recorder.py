@@ -148,7 +148,7 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc, unused-ignore]
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         args, kwargs = tree_map(_awaited, (args, kwargs or {}))
-        if func._schema.name == "_c10d_functional::wait_tensor":  # edges wait
+        if func._schema.name in ("_c10d_functional::wait_tensor", "_c10d_functional::_wrap_tensor_autograd"):  # edges wait
             return args[0]
         try:
             result = self.values.call(func, args, kwargs, shape_rule(func))

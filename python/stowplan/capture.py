@@ -197,7 +197,10 @@ def graph(model: Any, args: Sequence[Any] = (), kwargs: Optional[Mapping[str, An
                 loss = _loss(result) if train else None
             if loss is not None:
                 recorder.backward = True
-                torch.autograd.backward([loss])  # loss.backward() would put the modes aside, which what is worked out again needs
+                # As loss.backward(), which puts the modes aside that ops which are worked out again need.
+                engine: Any = torch.autograd.graph
+                engine._engine_run_backward((loss,), (torch.ones_like(loss, memory_format=torch.preserve_format),), False, False, (),
+                                            allow_unreachable=True, accumulate_grad=True)
     except RunError:
         raise
     except (RuntimeError, AssertionError) as error:  # where PyTorch refuses before it dispatches

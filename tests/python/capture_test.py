@@ -484,6 +484,21 @@ class Capture(unittest.TestCase):
         self.assertEqual(flops(fused), flops(parts))
         self.assertEqual(max(output["bytes"] for op in parts.to_dict()["ops"] for output in op["outputs"]), 4 * 2 * 8 * 32 * 32, "scores")
 
+    def test_heads_that_queries_share_get_gradients_of_their_own_size(self):
+        class Attend(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.q, self.kv = nn.Linear(16, 64), nn.Linear(16, 32)
+
+            def forward(self, x):
+                q, kv = (made.unflatten(-1, (-1, 8)).transpose(1, 2) for made in (self.q(x), self.kv(x)))
+                k, v = kv.chunk(2, 1)
+                return nn.functional.scaled_dot_product_attention(q, k, v, torch.ones(6, 6, dtype=torch.bool).tril(), enable_gqa=True)
+
+        ops = capture.graph(Attend(), (torch.zeros(2, 6, 16),), train=True).to_dict()["ops"]
+        backward = next(op for op in ops if op["type"] == "AttentionGrad")
+        self.assertEqual([output["shape"] for output in backward["outputs"]], [[2, 8, 6, 8], [2, 2, 6, 8], [2, 2, 6, 8]])
+
     def test_an_exported_program_is_the_same(self):
         direct = capture.graph(Model(), (TOKENS,))
         program = torch.export.export(Model(), (TOKENS,))
