@@ -167,6 +167,7 @@ constexpr OpType kOpTypes[] = {
     {"Concat", kDataMovement},
     {"ConcatV2", kDataMovement},
     {"DepthToSpace", kDataMovement},
+    {"EmbeddingBag", kDataMovement, Grid::kNone, Access::kSelected},
     {"Expand", kDataMovement},
     {"ExpertCombine", kDataMovement},
     {"ExpertCombineGrad", kDataMovement},
