@@ -2,6 +2,7 @@
 
 import contextlib
 import importlib.util
+import inspect
 import io
 import json
 import os
@@ -110,6 +111,23 @@ class Capture(unittest.TestCase):
         self.assertLessEqual(flops(again) - flops(once), products)
         twice = [op for op in by_name(again).values() if op["phase"] == "backward" and op["name"].startswith("blocks.0.up/")]
         self.assertTrue(twice)
+
+    def test_attention_that_is_worked_out_again_is_what_it_was(self):
+        class Attend(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.inner = nn.Linear(16, 48)
+
+            def heads(self, x):
+                q, k, v = (one.unflatten(-1, (2, 8)).transpose(1, 2) for one in self.inner(x).chunk(3, -1))
+                return nn.functional.scaled_dot_product_attention(q, k, v, torch.tensor([[True, False], [True, True]])).transpose(1, 2).flatten(2)
+
+            def forward(self, x):
+                return checkpoint(self.heads, checkpoint(self.heads, x, use_reentrant=False), use_reentrant=False)
+
+        for autocast in ("", "bf16"):
+            types = capture.graph(Attend(), (torch.zeros(3, 2, 16),), train=True, autocast=autocast).types
+            self.assertEqual((types.count("Attention"), types.count("AttentionGrad"), types.count("Softmax")), (4, 2, 0))
 
     def test_ops_in_place_wait_for_those_that_still_read(self):
         class Counting(nn.Module):
@@ -253,6 +271,207 @@ class Capture(unittest.TestCase):
         self.assertEqual(ops["1.running_mean"]["persistent_bytes"], 4 * 8, "a buffer has no slots")
         self.assertIn("FusedBatchNormGrad", graph.types)
 
+    def test_a_convolutions_backward_is_one_op_with_the_gradients_that_are_asked_for(self):
+        for make, size in ((lambda **of: nn.Conv1d(4, 6, 3, **of), (8,)), (lambda **of: nn.Conv2d(4, 6, 3, **of), (8, 8)),
+                           (lambda **of: nn.Conv3d(4, 6, 3, **of), (4, 4, 4)), (lambda **of: nn.Conv2d(4, 4, 3, groups=4, **of), (8, 8)),
+                           (lambda **of: nn.Conv2d(4, 8, 3, groups=2, stride=2, dilation=2, **of), (9, 9)),
+                           (lambda **of: nn.ConvTranspose2d(4, 6, 3, groups=2, stride=2, **of), (5, 5))):
+            for image_too in (False, True):
+                for bias in (False, True):
+                    module, image = make(bias=bias), torch.zeros(2, 4, *size, requires_grad=image_too)
+                    with self.subTest(module=module, image_too=image_too):
+                        ops = by_name(capture.graph(module, (image,), train=True))
+                        forward = next(op for op in ops.values() if op["attributes"].get("torch_op") == "aten.convolution")
+                        backward = next(op for op in ops.values() if op["attributes"].get("torch_op") == "aten.convolution_backward")
+                        self.assertEqual(backward["type"], "ConvBackward")
+                        attributes = backward["attributes"]
+                        self.assertEqual(attributes["output_mask"], [image_too, True, bias])
+                        self.assertEqual(attributes.get("transposed", False), isinstance(module, nn.ConvTranspose2d))
+                        self.assertEqual({key: attributes.get(key) for key in ("kernel", "strides", "padding", "groups", "dilations")},
+                                         {key: forward["attributes"].get(key) for key in ("kernel", "strides", "padding", "groups", "dilations")})
+                        given = [image.shape] * image_too + [module.weight.shape] + [torch.Size([module.out_channels])] * bias
+                        self.assertEqual([output["shape"] for output in backward["outputs"]], [list(shape) for shape in given])
+                        self.assertEqual(len(backward["inputs"]), 3)
+                        self.assertEqual(backward["flops"], (1 + image_too) * forward["flops"])
+
+    def test_backward_is_as_many_products_as_there_are_gradients(self):
+        class Calls(nn.Module):
+            def __init__(self, call):
+                super().__init__()
+                self.call, self.factor = call, nn.Parameter(torch.ones(()))
+
+            def forward(self, *given):
+                return self.call(*[one * self.factor for one in given])
+
+        heads = [torch.zeros(2, 4, 6, 8), torch.zeros(2, 4, 7, 8), torch.zeros(2, 4, 7, 8)]
+        for name, call, given, times in (
+            ("matmul", torch.matmul, [torch.zeros(3, 4, 5), torch.zeros(3, 5, 6)], 2),
+            ("einsum", lambda x, y: torch.einsum("bik,bkj->bij", x, y), [torch.zeros(3, 4, 5), torch.zeros(3, 5, 6)], 2),
+            ("matrix and vector", torch.mv, [torch.zeros(4, 5), torch.zeros(5)], 0),  # of a vector: a product by elements
+            ("nothing in it", torch.matmul, [torch.zeros(0, 5), torch.zeros(5, 6)], 0),
+            ("groups", lambda x, y: nn.functional.conv2d(x, y, groups=3), [torch.zeros(2, 6, 8, 8), torch.zeros(9, 2, 3, 3)], 2),
+            ("attention", nn.functional.scaled_dot_product_attention, heads, 2.5),
+            ("narrow values", nn.functional.scaled_dot_product_attention, [*heads[:2], torch.zeros(2, 4, 7, 4)], (3 * 8 + 2 * 4) / (8 + 4)),
+        ):
+            with self.subTest(name):
+                ops = capture.graph(Calls(call), given, train=True).to_dict()["ops"]
+                forward, backward = (sum(op.get("flops", 0) for op in ops if op["phase"] == phase) for phase in ("forward", "backward"))
+                self.assertEqual(backward, times * forward if times else backward)
+                self.assertEqual(forward > 0, name != "nothing in it")
+
+    def test_experts_say_how_many_there_are_and_how_many_rows_they_share(self):
+        class Experts(nn.Module):
+            def __init__(self, dtype):
+                super().__init__()
+                self.up = nn.Parameter(torch.zeros(8, 256, 512, dtype=dtype))
+
+            def forward(self, rows, ends):
+                return torch._grouped_mm(rows, self.up, offs=ends)
+
+        if not hasattr(torch, "_grouped_mm"):
+            self.skipTest("torch without _grouped_mm")
+        for dtype in (torch.float32, torch.bfloat16):
+            rows = torch.zeros(1024, 256, dtype=dtype, requires_grad=True)
+            ops = capture.graph(Experts(dtype), (rows, torch.zeros(8, dtype=torch.int32)), train=True).to_dict()["ops"]
+            products = [op for op in ops if op["type"] == "GroupedMatMul"]
+            self.assertEqual([op["flops"] for op in products], [2 * 1024 * 256 * 512] * 3)
+            self.assertEqual([(op["attributes"]["experts"], op["attributes"]["rows"]) for op in products], [(8, 1024)] * 3)
+            self.assertEqual(sorted(op["outputs"][0]["shape"] for op in products), [[8, 256, 512], [1024, 256], [1024, 512]])
+
+    def test_bags_say_how_many_rows_they_read(self):
+        ops = by_name(capture.graph(nn.EmbeddingBag(1000, 16, mode="sum"), (torch.zeros(12, dtype=torch.int64), torch.tensor([0, 3, 6, 9]))))
+        bag = next(op for op in ops.values() if op["type"] == "EmbeddingBag")
+        self.assertEqual((bag["attributes"]["rows"], bag["outputs"][0]["shape"]), (12, [4, 16]))
+
+    def test_values_that_go_by_constants_buffers_and_whole_numbers_are_known(self):
+        class Calls(nn.Module):
+            def __init__(self, call):
+                super().__init__()
+                self.call, self.linear = call, nn.Linear(4, 4)
+                self.register_buffer("steps", torch.tensor(3))
+                self.scale = torch.linspace(0, 1, 3)
+
+            def forward(self, x, mask=None):
+                return self.linear(x) if self.call(self, x, mask) else x
+
+        def fill_first(held):
+            held[:, 0].fill_(7)
+            return held
+
+        mask, x = torch.ones(2, 3, dtype=torch.int64), torch.zeros(2, 4)
+        mask[1, 2] = 0
+        for name, decides, call in (
+            ("a constant", [], lambda *_: torch.ones(3).sum().item() == 3),
+            ("a buffer", [], lambda self, *_: self.steps.add_(1) == 4),
+            ("an attribute", [], lambda self, *_: self.scale.tolist() == [0, 0.5, 1]),
+            ("python's numbers", [], lambda _, x, __: x.new_tensor([[1, 2], [3, 4]]).sum() == 10 and torch.tensor([5, 6]).max() == 6),
+            ("a mask", ["mask"], lambda _, __, mask: not mask.all() and mask.sum(1).tolist() == [3, 2]),
+            ("a shape", ["mask"], lambda _, __, mask: mask.nonzero().shape == (5, 2) and torch.zeros(2, 3, 4)[mask.bool()].shape == (5, 4)),
+            ("a shape of what is not known", ["mask"], lambda _, x, mask: torch.masked_select(x[:, :3], mask.bool()).shape == (5,)),
+            ("written in part", ["mask"], lambda _, __, mask: fill_first(mask.clone()).tolist() == [[7, 1, 1], [7, 1, 0]]),
+            ("a copy on the host", ["mask"], lambda _, __, mask: mask.cpu().numpy().tolist() == [[1, 1, 1], [1, 1, 0]]),
+            ("as text", [], lambda self, *_: f"{self.steps}" == "3"),
+            ("a draw below one half", [], lambda *_: not torch.rand([]) < 0.1),
+            ("an order drawn at random", [], lambda *_: torch.randperm(4).tolist() == [0, 1, 2, 3] and torch.multinomial(torch.rand(5), 3).max() == 2),
+            ("finite activations", [], lambda self, x, _: torch.isfinite(self.linear(x)).all() and not torch.isnan(x).any()),
+        ):
+            with self.subTest(name):
+                graph = capture.graph(Calls(call), (x, mask))
+                self.assertIn("MatMul", graph.types)
+                self.assertEqual(list(graph.to_dict()["attributes"].get("decided_by", {})), decides)
+
+    def test_a_mask_without_values_hides_nothing_and_is_named(self):
+        class Masked(nn.Module):
+            def forward(self, x, mask):
+                return x if mask.all() else x + x
+
+        graph = capture.graph(Masked(), (torch.zeros(2), torch.ones(2, dtype=torch.bool, device="meta")))
+        self.assertNotIn("Add", graph.types)
+        self.assertRegex(graph.to_dict()["attributes"]["decided_by"]["mask"], r"^taken as ones, .*capture_test\.py:[0-9]+$")
+
+    def test_a_mask_that_repeats_a_row_is_known(self):
+        class Masked(nn.Module):
+            def forward(self, x, mask):
+                return x if mask.tolist() == [[True, False]] * 3 else x + x
+
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "rows.py")
+            with open(path, "w", encoding="utf-8") as file:
+                file.write("import torch\ndef fn(): return torch.nn.ReLU(), torch.tensor([True, False]).expand(3, 2)\n")
+            under_meta = capture.load(path + ":fn")[1][0]
+        for mask in (torch.tensor([True, False]).expand(3, 2), under_meta):
+            self.assertNotIn("Add", capture.graph(Masked(), (torch.zeros(2), mask)).types)
+
+    def test_experts_that_are_looped_over_are_chosen_evenly_and_that_is_named(self):
+        class Experts(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.gate, self.experts = nn.Linear(16, 4), nn.ModuleList(nn.Linear(16, 16) for _ in range(4))
+
+            def forward(self, x):
+                weights, chosen = torch.topk(self.gate(x).softmax(-1), 2, dim=-1)
+                result = torch.zeros_like(x)
+                for expert in nn.functional.one_hot(chosen, 4).sum((0, 1)).nonzero()[:, 0]:
+                    row, place = torch.where(chosen == expert)
+                    result.index_add_(0, row, self.experts[expert](x[row]) * weights[row, place, None])
+                return result
+
+        graph = capture.graph(Experts(), (torch.zeros(32, 16),), train=True)
+        self.assertEqual([op["outputs"][0]["shape"] for name, op in by_name(graph).items() if name.startswith("experts") and op["type"] == "MatMul"],
+                         [[16, 16]] * 4)
+        self.assertIn("choices among scores", graph.to_dict()["attributes"]["decided_by"])
+
+    def test_autocast_casts_as_pytorch_does_and_keeps_weights_wide(self):
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.conv, self.norm, self.linear = nn.Conv2d(3, 4, 3), nn.LayerNorm(6), nn.Linear(6, 5)
+
+            def forward(self, x):
+                x = self.norm(self.conv(x).relu())
+                return self.linear(x) @ self.linear(x + x.mean()).mT
+
+        class Same(nn.Module):  # ops that autocast of a CPU treats as that of a GPU does
+            def __init__(self):
+                super().__init__()
+                self.conv, self.linear = nn.Conv2d(3, 4, 3), nn.Linear(6, 5)
+
+            def forward(self, x):
+                x = self.conv(x)
+                seen = [x, x.relu(), self.linear(x), self.linear(x.float()) + 1.0, torch.cat([x, x.float()]), nn.functional.mse_loss(x, x), x.float() @ x.mT]
+                return tuple(seen)
+
+        for name, dtype in (("bf16", torch.bfloat16), ("f16", torch.float16)):
+            ops = by_name(capture.graph(Net(), (torch.zeros(2, 3, 8, 8),), train=True, autocast=name))
+            self.assertEqual({op["persistent_bytes"] / op["outputs"][0]["bytes"] for op in ops.values() if op["type"] == "Variable"}, {3})
+            self.assertEqual({op["outputs"][0]["dtype"] for op in ops.values() if op["type"] == "Variable"}, {"f32"})
+            products = {"MatMul", "BatchMatMul", "Conv2D", "ConvBackward"}
+            self.assertEqual({op["outputs"][0]["dtype"] for op in ops.values() if op["type"] in products}, {name})
+            self.assertEqual({op["outputs"][0]["dtype"] for op in ops.values() if op["type"] in ("LayerNorm", "LayerNormGrad")}, {"f32"})
+            casts = [op for op in ops.values() if op["attributes"].get("torch_op") == "aten._to_copy" and op["inputs"] == ["linear.weight:0"]]
+            self.assertEqual(len(casts), 1, "a weight is cast once a step")
+            updates = [op for op in ops.values() if op["phase"] == "update"]
+            self.assertEqual({ops[op["inputs"][1].rpartition(":")[0]]["outputs"][0]["dtype"] for op in updates}, {"f32"})
+            model, x = Same(), torch.zeros(2, 3, 8, 8)
+            with torch.autocast("cpu", dtype):
+                wanted = [str(one.dtype) for one in model(x)]
+            types = []
+
+            class Told(nn.Module):
+                def __init__(self, inner):
+                    super().__init__()
+                    self.inner = inner
+
+                def forward(self, x):
+                    types.extend(str(one.dtype) for one in self.inner(x))
+                    return x
+
+            said = capture.graph(Told(model), (x,), autocast=name)
+            with torch.autocast("cpu", dtype):
+                around = capture.graph(Told(model), (x,))
+            self.assertEqual(types, wanted * 2)
+            self.assertEqual(said.to_dict()["ops"], around.to_dict()["ops"])
+
     def test_attention_is_one_op_or_its_parts(self):
         class Attend(nn.Module):
             def forward(self, q, k):
@@ -264,6 +483,21 @@ class Capture(unittest.TestCase):
         self.assertEqual((parts.types.count("BatchMatMul"), parts.types.count("Softmax")), (2, 1))
         self.assertEqual(flops(fused), flops(parts))
         self.assertEqual(max(output["bytes"] for op in parts.to_dict()["ops"] for output in op["outputs"]), 4 * 2 * 8 * 32 * 32, "scores")
+
+    def test_heads_that_queries_share_get_gradients_of_their_own_size(self):
+        class Attend(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.q, self.kv = nn.Linear(16, 64), nn.Linear(16, 32)
+
+            def forward(self, x):
+                q, kv = (made.unflatten(-1, (-1, 8)).transpose(1, 2) for made in (self.q(x), self.kv(x)))
+                k, v = kv.chunk(2, 1)
+                return nn.functional.scaled_dot_product_attention(q, k, v, torch.ones(6, 6, dtype=torch.bool).tril(), enable_gqa=True)
+
+        ops = capture.graph(Attend(), (torch.zeros(2, 6, 16),), train=True).to_dict()["ops"]
+        backward = next(op for op in ops if op["type"] == "AttentionGrad")
+        self.assertEqual([output["shape"] for output in backward["outputs"]], [[2, 8, 6, 8], [2, 2, 6, 8], [2, 2, 6, 8]])
 
     def test_an_exported_program_is_the_same(self):
         direct = capture.graph(Model(), (TOKENS,))
@@ -299,9 +533,8 @@ class Capture(unittest.TestCase):
             self.assertEqual(flops(graph), 3 * 2 * 6 * 32 * 16)
             self.assertEqual([ops[f"rank{rank}/down.weight"]["persistent_bytes"] for rank in range(3)], [32 * 16 * 4] * 3)
             self.assertEqual(sum(op["type"] == "CollectiveAdd" for op in ops.values()), 2 * 3 * 2)
-            scattered = [op["inputs"][0].rpartition(":")[0] for name, op in ops.items() if "/scatter/" in name]
-            self.assertEqual(scattered, [scattered[0]] * 3)
-            self.assertTrue(scattered[0].endswith("/rank2"), scattered[0])
+            chunks = [ops[f"broadcast/chunk0/rank{rank}"]["inputs"] for rank in range(3)]
+            self.assertEqual(chunks, [["broadcast/chunk0/rank2:0"], ["broadcast/chunk0/rank0:0"], ["broadcast/rank2:0"]])
             self.assertEqual({op["colocate"] for op in ops.values()}, {"rank0", "rank1", "rank2"})
             self.assertNotIn("unknown_ops", graph.to_dict()["attributes"])
 
@@ -328,8 +561,10 @@ class Capture(unittest.TestCase):
             def forward(self, x):
                 return x if x.sum().item() > 0 else -x
 
+        line = inspect.getsourcelines(Asks.forward)[1] + 1
         for sentence, call in (
-            ("reads the value of a tensor", lambda: capture.graph(Asks(), (torch.zeros(3),))),
+            (r"^the model: .*capture_test\.py:%d reads the value of a tensor" % line, lambda: capture.graph(Asks(), (torch.zeros(3),))),
+            ("autocast: 'f8', wanted one of bf16, f16", lambda: capture.graph(nn.ReLU(), autocast="f8")),
             ("no output of the model is of floating numbers", lambda: capture.graph(nn.ReLU(), (torch.zeros(3),), train=True)),
             ("wanted a torch.nn.Module", lambda: capture.graph("resnet")),
             ("optimizer: 'lion', wanted one of sgd, momentum, adam", lambda: capture.graph(nn.ReLU(), optimizer="lion")),
