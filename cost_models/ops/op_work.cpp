@@ -51,10 +51,22 @@ double GradientBytes(const sim::OpGraph& graph, const sim::Op& op) {
   return computed > 0 ? computed : any;
 }
 
+// A bag sums several rows of its table into one that it writes, and says how many it reads.
+double BytesOfRows(const sim::OpGraph& graph, const sim::Op& op) {
+  const sim::Attribute* rows = sim::FindAttribute(op.attributes, "rows");
+  const auto* count = rows != nullptr ? std::get_if<std::int64_t>(&rows->value) : nullptr;
+  if (count == nullptr || op.inputs.empty()) return 0;
+  const sim::Output& table = OutputOf(graph, op.inputs.front());
+  if (table.shape.empty() || table.shape.front() <= 0) return 0;
+  return static_cast<double>(*count) * static_cast<double>(table.bytes) /
+         static_cast<double>(table.shape.front());
+}
+
 double BytesMoved(const sim::OpGraph& graph, const sim::Op& op, const OpType* row) {
   switch (row != nullptr ? row->access : Access::kAll) {
     case Access::kSelected:
-      return BytesWritten(op) + std::min(BytesRead(graph, op), BytesWritten(op));
+      return BytesWritten(op) +
+             std::min(BytesRead(graph, op), std::max(BytesWritten(op), BytesOfRows(graph, op)));
     case Access::kUpdate:
       return row->words * GradientBytes(graph, op);
     case Access::kAll:

@@ -58,6 +58,14 @@ TEST(WorkOf, GathersReadOnlyWhatTheyReturn) {
   EXPECT_EQ(Work({"Slice", 0, {{{1000}}}, {{{10}}}, {}}).bytes, 80);
 }
 
+// Bags of 12 rows of 32 B, summed into 4: 384 B read, 128 B written, and not the table's 32 kB.
+TEST(WorkOf, BagsReadTheRowsThatTheySum) {
+  sim::Attributes rows = {{"rows", sim::Attribute{std::int64_t{12}}}};
+  const OpCase bag = {
+      "EmbeddingBag", 0, {{{1000, 8}, "f32", -1, "Variable"}, {{12}, "i64"}, {{4}, "i64"}}, {{{4, 8}}}, rows};
+  EXPECT_EQ(Work(bag).bytes, 128 + 12 * 32);
+}
+
 // Adam: weight, gradient and two slots read, weight and slots written: 7 words for each of the gradient's 10.
 TEST(WorkOf, UpdatesCountSlotsByGradient) {
   const OpCase adam = {"ApplyAdam", 0, {{{10}, "f32", -1, "Variable"}, {{10}}}, {}, {}};
