@@ -1,5 +1,6 @@
 #include "output/markup.h"
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -51,6 +52,7 @@ std::string MarkdownRow(const std::vector<std::string>& cells) {
   std::string line = "|";
   for (const std::string& text : cells) {
     std::string cell = EscapeMarkdown(text);
+    std::ranges::replace(cell, '\n', ' ');
     for (std::size_t at = 0; (at = cell.find('|', at)) != std::string::npos; at += 2) cell.insert(at, "\\");
     line += " " + cell + " |";
   }

@@ -224,7 +224,7 @@ LoadedProblem::LoadedProblem(sim::OpGraph graph, const ProblemSource& source)
   cluster_ = LoadOverridden(source, *model_, *catalogue_);
   // What is wrong now lies in how the files fit together.
   formats::CheckedAt(formats::SourceOf(source.graph) + " on " + formats::SourceOf(source.cluster),
-                     [&] { Meet(*cost_models::MovingMeasuredTimes(*model_, *catalogue_), source.reserve); });
+                     [&] { Meet(*model_, source.reserve); });
   for (const cost_models::MovedTimes& moved : cost_models::MovedTimesOf(graph_, cluster_, *catalogue_)) {
     output::TellSentence(fmt::format(
         "stowplan: {} op{} of {} measured on {}: on {} {} that time by the ratio of what the cost "
@@ -247,7 +247,9 @@ void LoadedProblem::TellImplausibleTimes() const {
 
 void LoadedProblem::Meet(const sim::CostModel& model, const std::string& reserve) {
   FillFromFramework(cluster_, graph_, reserve);
-  problem_ = std::make_unique<sim::Problem>(graph_, cluster_, sim::PriceOps(graph_, cluster_, model));
+  const cost_models::Catalogue& catalogue = catalogue_ ? *catalogue_ : cost_models::BuiltinCatalogue();
+  problem_ = std::make_unique<sim::Problem>(
+      graph_, cluster_, sim::PriceOps(graph_, cluster_, *cost_models::MovingMeasuredTimes(model, catalogue)));
 }
 
 void OverrideRules(sim::Cluster& cluster, const std::string& rules) {

@@ -63,10 +63,11 @@ bool SoundsLikeProduct(const sim::Op& op) {
   std::string name = op.type;
   if (const auto torch_op = sim::FindString(op.attributes, "torch_op")) name = *torch_op;
   std::ranges::transform(name, name.begin(), [](unsigned char c) { return std::tolower(c); });
-  constexpr std::string_view kParts[] = {"matmul", "gemm",   "_mm",         "bmm",    "einsum",    "conv1d",
-                                         "conv2d", "conv3d", "convolution", "linear", "attention", "lstm"};
-  // Interpolation has a linear kind, and so have activations; neither multiplies matrices.
-  constexpr std::string_view kNot[] = {"bilinear2d", "upsample", "trilinear", "relu", "elu", "silu", "mask"};
+  constexpr std::string_view kParts[] = {"matmul",    "gemm",   "_mm",    "bmm",         "einsum",
+                                         "conv1d",    "conv2d", "conv3d", "convolution", "linear",
+                                         "attention", "lstm",   "gru",    "rnn"};
+  // Interpolation has a linear kind, which multiplies no matrices.
+  constexpr std::string_view kNot[] = {"upsample", "bilinear", "trilinear"};
   const auto has = [&](std::string_view part) { return name.find(part) != name.npos; };
   return std::ranges::any_of(kParts, has) && std::ranges::none_of(kNot, has);
 }
@@ -83,7 +84,7 @@ bool HasOperands(const sim::OpGraph& graph, const sim::Op& op) {
 std::unordered_map<std::string_view, double> ForwardFlops(const sim::OpGraph& graph) {
   std::unordered_map<std::string_view, double> flops;
   for (const sim::Op& op : graph.ops)
-    if (op.phase == "forward" && op.flops > 0) flops.emplace(op.name, op.flops);
+    if (op.phase != "backward" && op.phase != "update" && op.flops > 0) flops.emplace(op.name, op.flops);
   return flops;
 }
 

@@ -33,8 +33,9 @@ Price PriceOp(const OpGraph& graph, OpIndex index, const Device& device, const C
                      std::to_string(price->us) + " us on '" + device.kind +
                      "', which is not between 0 and 1e12");
   }
-  // An expert that no token goes to does not run: the mean over steps.
-  const double reached = FindNumber(op.attributes, "reached").value_or(1);
+  // An expert that no token goes to does not run: the mean over steps. What was measured somewhere holds it.
+  const bool was_measured = op.cost_us || !op.cost_us_by_kind.empty();
+  const double reached = was_measured ? 1 : FindNumber(op.attributes, "reached").value_or(1);
   if (!(reached >= 0 && reached <= 1)) {
     throw InputError("op '" + op.name + "': the attribute reached is " + std::to_string(reached) +
                      "; it is the share of steps in which the op runs, from 0 to 1");

@@ -23,6 +23,7 @@ enum class Access : std::uint8_t {
   kSelected,  // only as much of the inputs is read as is written: slices, gathers
   kUpdate,    // an optimizer's update: `words` for each word of the gradient
   kRows,      // of the first input one row for each element of the second: bags of embeddings
+  kInto,      // into its first input, in place: what the others bring; else as kAll
   kExperts,   // of the weights of experts, the second input, those that some token goes to
 };
 
@@ -36,7 +37,8 @@ struct OpType {
 
 // The backward pass of a convolution as PyTorch dispatches it, one op of up to two products; KernelsOf() (op_work.h).
 inline constexpr std::string_view kConvolutionBackward = "ConvBackward";
-// Rows of tokens, sorted by expert, each times the matrix of its expert: `experts` and `rows` are attributes.
+// Rows of tokens [rows, depth], sorted by expert, each times the matrix of its expert [experts, depth, columns]; or a gradient of
+// that.
 inline constexpr std::string_view kGroupedProduct = "GroupedMatMul";
 
 std::span<const OpType> OpTypes();

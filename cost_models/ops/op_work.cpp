@@ -11,6 +11,7 @@
 
 #include "cost_models/ops/op_types.h"
 #include "cost_models/ops/portable_math.h"
+#include "sim/base/error.h"
 
 namespace stowplan::cost_models {
 namespace {
@@ -62,11 +63,47 @@ double GradientBytes(const sim::OpGraph& graph, const sim::Op& op) {
   return computed > 0 ? computed : any;
 }
 
-// Of the weights [experts, rows, columns], its second input, only the experts that some token goes to.
+// Of a product of rows, each with the matrix of its expert [experts, depth, columns].
+struct Dealt {
+  double experts = 1;
+  double rows = 0;
+};
+
+std::optional<Dealt> DealtOf(const sim::OpGraph& graph, const sim::Op& op) {
+  if (op.type != kGroupedProduct || op.inputs.size() < 2) return std::nullopt;
+  const auto& rows = OutputOf(graph, op.inputs[0]).shape;
+  const auto& weights = OutputOf(graph, op.inputs[1]).shape;
+  if (rows.size() != 2 || weights.size() != 3 || weights[0] < 1) return std::nullopt;
+  return Dealt{static_cast<double>(weights[0]), static_cast<double>(rows[0])};
+}
+
+// How many experts rows reach that choose evenly, on average.
+double Reached(const Dealt& of) {
+  if (of.experts == 1) return of.rows > 0 ? 1 : 0;
+  return of.experts * (1 - PortableExp(std::max(-700.0, of.rows * PortableLog(1 - 1 / of.experts))));
+}
+
 double BytesOfExperts(const sim::OpGraph& graph, const sim::Op& op) {
-  const double all = BytesRead(graph, op);
-  if (op.inputs.size() < 2 || OutputOf(graph, op.inputs[1]).shape.size() != 3) return all;
-  return all - (1 - ShareOfExperts(op)) * static_cast<double>(OutputOf(graph, op.inputs[1]).bytes);
+  const auto dealt = DealtOf(graph, op);
+  if (!dealt) return BytesRead(graph, op);
+  const double unread = 1 - Reached(*dealt) / dealt->experts;
+  return BytesRead(graph, op) - unread * static_cast<double>(OutputOf(graph, op.inputs[1]).bytes);
+}
+
+// What is written into a tensor in place leaves the rest of it alone: the largest of the other inputs is read and written.
+double BytesInPlace(const sim::OpGraph& graph, const sim::Op& op) {
+  const bool in_place = !op.inputs.empty() && !op.outputs.empty() &&
+                        op.outputs[0].storage == sim::Output::Storage::kInput &&
+                        op.outputs[0].alias == op.inputs[0];
+  if (!in_place) return BytesRead(graph, op) + BytesWritten(op);
+  double others = 0;
+  double largest = 0;
+  for (std::size_t i = 1; i < op.inputs.size(); ++i) {
+    const auto bytes = static_cast<double>(OutputOf(graph, op.inputs[i]).bytes);
+    others += bytes;
+    largest = std::max(largest, bytes);
+  }
+  return others + largest;
 }
 
 // One row of the first input for each element of the second, the indices.
@@ -83,6 +120,8 @@ double BytesOfRows(const sim::OpGraph& graph, const sim::Op& op) {
 
 double BytesMoved(const sim::OpGraph& graph, const sim::Op& op, const OpType* row) {
   switch (row != nullptr ? row->access : Access::kAll) {
+    case Access::kInto:
+      return BytesInPlace(graph, op);
     case Access::kRows:
       return BytesWritten(op) + BytesOfRows(graph, op);
     case Access::kExperts:
@@ -139,12 +178,20 @@ std::optional<MatrixProduct> ProductOf(const ProductShape& of) {
   return product;
 }
 
-// The attribute `tf32` of the op, as a trace tells it by the kernel, else of the graph: true, false or "convolutions".
+// The attribute `tf32` of the op, as a trace tells it by the kernel, else of the graph: true or "all", false or "none", or
+// "convolutions".
 std::optional<bool> Tf32Of(const sim::OpGraph& graph, const sim::Op& op, OpClass op_class) {
   if (const auto said = sim::FindBool(op.attributes, "tf32")) return said;
-  if (sim::FindString(graph.attributes, "tf32") == "convolutions")
-    return Convolutions()[static_cast<std::size_t>(op_class)];
-  return sim::FindBool(graph.attributes, "tf32");
+  const auto word = sim::FindString(graph.attributes, "tf32");
+  if (!word) return sim::FindBool(graph.attributes, "tf32");
+  if (*word == "convolutions") return Convolutions()[static_cast<std::size_t>(op_class)];
+  if (*word == "all" || *word == "none") return *word == "all";
+  throw InputError("graph '" + graph.name + "': the attribute tf32 is \"" + *word +
+                   "\"; it is true, false, \"convolutions\", \"all\" or \"none\"");
+}
+
+bool IsConvolution(const sim::Op& op) {
+  return op.type.starts_with("Conv") || op.type.starts_with("DepthwiseConv");
 }
 
 double GroupsOf(const sim::Op& op) {
@@ -158,7 +205,7 @@ std::optional<MatrixProduct> ProductOf(const sim::Op& op, Grid grid) {
   // a filter's gradient is a filter; that of everything else of a convolution is an image.
   const bool channels_first = grid == Grid::kMatrix && IsChannelsFirst(op);
   const std::size_t channels = op.type.ends_with("BackpropFilter") ? 0 : 1;
-  const double groups = grid == Grid::kMatrix ? GroupsOf(op) : 1;
+  const double groups = IsConvolution(op) ? GroupsOf(op) : 1;
   return ProductOf({op.flops, shape, grid, channels_first ? channels : shape.size() - 1, groups});
 }
 
@@ -239,13 +286,12 @@ std::vector<OpWork> BackwardKernels(const sim::OpGraph& graph, const sim::Op& op
 
 // Each expert that is reached multiplies its own rows; the gradient of the weights [experts, rows, columns] is a product
 // for each expert already.
-void SplitByExperts(const sim::Op& op, MatrixProduct& product) {
-  const double experts = sim::FindNumber(op.attributes, "experts").value_or(1) * ShareOfExperts(op);
-  if (op.outputs.front().shape.size() == 2) {
-    product.count = std::max(1.0, std::round(experts));
+void SplitByExperts(const sim::OpGraph& graph, const sim::Op& op, MatrixProduct& product) {
+  const auto& shape = op.outputs.front().shape;
+  if (const auto dealt = DealtOf(graph, op)) {
+    product.count = std::max(1.0, std::round(Reached(*dealt)));
     product.rows /= product.count;
-  } else if (op.outputs.front().shape.size() == 3) {
-    const std::vector<std::int64_t>& shape = op.outputs.front().shape;
+  } else if (shape.size() == 3) {
     product.count = static_cast<double>(shape[0]);
     product.rows = static_cast<double>(shape[1]);
   }
@@ -305,18 +351,10 @@ OpWork WorkOf(const sim::OpGraph& graph, sim::OpIndex index) {
   work.type = op.type;
   if (IsContraction(work.op_class)) work.tf32 = Tf32Of(graph, op, work.op_class);
   if (row != nullptr) work.product = ProductOf(op, row->grid);
-  if (op.type == kGroupedProduct && work.product) SplitByExperts(op, *work.product);
+  if (op.type == kGroupedProduct && work.product) SplitByExperts(graph, op, *work.product);
   if (work.op_class == OpClass::kConvolution && work.product)
     work.positions = PositionsOf(work.product, op.outputs.front());
   return work;
-}
-
-double ShareOfExperts(const sim::Op& op) {
-  const auto experts = sim::FindNumber(op.attributes, "experts");
-  const auto rows = sim::FindNumber(op.attributes, "rows");
-  if (op.type != kGroupedProduct || !experts || !rows || *experts < 1 || *rows < 0) return 1;
-  if (*experts == 1) return *rows > 0 ? 1 : 0;
-  return 1 - PortableExp(std::max(-700.0, *rows * PortableLog(1 - 1 / *experts)));
 }
 
 std::vector<OpWork> KernelsOf(const sim::OpGraph& graph, sim::OpIndex index) {

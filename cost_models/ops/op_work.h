@@ -41,10 +41,6 @@ OpWork WorkOf(const sim::OpGraph& graph, sim::OpIndex op);
 // the image, one for that of the filter and a sum for that of the bias, each only where the op has such an output.
 std::vector<OpWork> KernelsOf(const sim::OpGraph& graph, sim::OpIndex op);
 
-// How many of its experts' weights a GroupedMatMul reads, as a share: `rows` tokens that choose evenly among E experts
-// reach E (1 - (1 - 1/E)^rows) of them on average. 1 of every other op, and where the graph does not say E and rows.
-double ShareOfExperts(const sim::Op& op);
-
 // Tells apart what runs at different speeds and nothing else: type, shapes and types of inputs and outputs,
 // and the attributes that change the work. Tensors of unknown shape stand with their bytes. The key of
 // measured tables: "Conv2D(f32[64,299,299,3],f32[3,3,3,32])->f32[64,149,149,32]{strides=[2,2]}"

@@ -36,7 +36,9 @@ std::vector<OriginShare> SharesByOrigin(const sim::Problem& problem, const sim::
     const sim::DeviceIndex d = placement.device[static_cast<std::size_t>(op)];
     const double us = sim::ToMicros(problem.costs().at(op, d));
     all += us;
-    if (us <= 0) continue;
+    const sim::Op& one = problem.graph().ops[static_cast<std::size_t>(op)];
+    if (us <= 0 || one.cost_us || !one.cost_us_by_kind.empty())
+      continue;  // the graph's own, or moved by a ratio
     const sim::Device& device = problem.cluster().devices[static_cast<std::size_t>(d)];
     by_origin[cost_models::PriceOrigin(model, problem.graph(), op, device)] += us;
   }

@@ -18,23 +18,28 @@ struct Reserve {
   double percent = 0;
 };
 
+// [bytes] or [%] of one part of a reserve.
+void ReadPart(const std::string& part, Reserve& reserve) {
+  if (!part.ends_with('%')) {
+    reserve.size = part == "0" ? 0 : formats::ParseBytes(part, "--reserve");
+    return;
+  }
+  char* end = nullptr;
+  reserve.percent = std::strtod(part.c_str(), &end);
+  if (end == part.c_str() || std::string_view(end) != "%" || !(reserve.percent >= 0 && reserve.percent < 100))
+    throw InputError("");
+}
+
 Reserve ParseReserve(const std::string& text) {
   const std::size_t plus = text.find('+');
-  const auto fail = [&] {
+  Reserve reserve;
+  try {
+    ReadPart(text.substr(0, plus), reserve);
+    if (plus != text.npos) ReadPart(text.substr(plus + 1), reserve);
+  } catch (const InputError&) {
     throw InputError(
         fmt::format("--reserve {}: wanted a size, a share below 100 % or both, like {}.", text, kReserve));
-  };
-  Reserve reserve;
-  std::string share = plus == text.npos ? text : text.substr(plus + 1);
-  if (plus != text.npos || !share.ends_with('%')) {
-    reserve.size = text == "0" ? 0 : formats::ParseBytes(text.substr(0, plus), "--reserve");
-    if (plus == text.npos) return reserve;
   }
-  if (!share.ends_with('%')) fail();
-  share.pop_back();
-  char* end = nullptr;
-  reserve.percent = std::strtod(share.c_str(), &end);
-  if (share.empty() || *end != '\0' || !(reserve.percent >= 0 && reserve.percent < 100)) fail();
   return reserve;
 }
 
@@ -78,7 +83,7 @@ void FillFromFramework(sim::Cluster& cluster, const sim::OpGraph& graph, const s
   }
   if (!reserve.empty() && !taken) {
     throw InputError(
-        fmt::format("--reserve {}: cluster {} says itself what each GPU reserves; leave the option out.",
+        fmt::format("--reserve {}: cluster {} has no GPU that leaves its reserve open; leave the option out.",
                     reserve, cluster.name));
   }
 }

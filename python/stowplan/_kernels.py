@@ -75,9 +75,9 @@ def _with_zeros(func: Any) -> Callable[..., Any]:
 
 
 def _attention_backward(*args: Any, **kwargs: Any) -> Any:
-    """Gradients of keys and values that several queries share are theirs; PyTorch's own rule takes as many heads as queries have."""
+    """Gradients of heads that several queries share have their size; PyTorch's own rule gives one a query, which it adds up where all share one."""
     of_query, *of_shared, of_mask = aten._scaled_dot_product_efficient_attention_backward.default(*args, **kwargs)
-    of_shared = [one if one.shape == given.shape else one.new_empty(given.shape) for one, given in zip(of_shared, args[2:4])]
+    of_shared = [one if given.shape[1] in (1, one.shape[1]) else one.new_empty(given.shape) for one, given in zip(of_shared, args[2:4])]
     return (of_query, *of_shared, of_mask)
 
 

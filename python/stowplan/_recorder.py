@@ -300,21 +300,5 @@ def _of_convolution_backward(args: Sequence[Any]) -> Dict[str, Any]:
     return {**window, "transposed": True} if args[7] else window
 
 
-def _of_groups(args: Sequence[Any]) -> Dict[str, Any]:
-    """How many experts there are, and how many rows are dealt out among them."""
-    first, second = args[0], args[1]
-    if first.dim() == 3 and second.dim() == 3:  # every expert has as many
-        return {}
-    if first.dim() == 3:
-        return {"experts": first.shape[0], "rows": second.shape[1]}
-    return {"experts": second.shape[0], "rows": first.shape[0]} if second.dim() == 3 else {"experts": args[2].numel(), "rows": first.shape[1]}
-
-
-def _of_bags(args: Sequence[Any]) -> Dict[str, Any]:
-    """How many rows of its table it reads."""
-    return {"rows": args[1].numel()}
-
-
 #: What prices need to know of an op beside its shapes.
-_DETAILS = {"convolution": _of_convolution, "convolution_backward": _of_convolution_backward, "_grouped_mm": _of_groups,
-            "_scaled_grouped_mm": _of_groups, "grouped_mm_fallback": _of_groups, "_embedding_bag": _of_bags, "_embedding_bag_forward_only": _of_bags}
+_DETAILS = {"convolution": _of_convolution, "convolution_backward": _of_convolution_backward}

@@ -15,8 +15,8 @@ from torch.utils._pytree import tree_flatten, tree_map  # type: ignore[import-no
 
 aten: Any = torch.ops.aten
 
-#: Elements of the largest tensor whose values are followed: a mask of 2048 x 2048.
-MOST = 1 << 22
+#: Bytes of the largest tensor whose values are followed, of whole numbers (a batch of masks of images) and of others; and of all together.
+MOST, MOST_FLOATING, MOST_TOGETHER = 1 << 27, 1 << 24, 1 << 29
 
 #: Attribute of a tensor without data that says its values.
 TOLD = "_stowplan_values"
@@ -52,6 +52,12 @@ def tensors_of(tree: Any) -> List[Any]:
     return [leaf for leaf in tree_flatten(tree)[0] if isinstance(leaf, torch.Tensor)]
 
 
+def is_small(tensor: Any) -> bool:
+    """Small enough to follow."""
+    whole = not tensor.is_floating_point() and not tensor.is_complex()
+    return bool(tensor.numel() * tensor.element_size() <= (MOST if whole else MOST_FLOATING))
+
+
 def arguments_of(func: Any, args: Sequence[Any], kwargs: Dict[str, Any]) -> List[Any]:
     """In the order of the schema; None where one is left out."""
     return [args[i] if i < len(args) else kwargs.get(argument.name) for i, argument in enumerate(func._schema.arguments)]
@@ -82,15 +88,16 @@ class Values:
     def __init__(self, read: Callable[[FrozenSet[str]], None] = lambda inputs: None) -> None:
         self._read = read  # is told which inputs decided what a run does
         self._known: Dict[int, _Known] = {}
+        self._bytes = 0  # of what is known
         self._stale: Dict[int, Any] = {}  # storages with data in which something without was written
 
     def tell(self, tensor: Any, values: Any, inputs: FrozenSet[str] = frozenset()) -> None:
         """`values`: with data, of the same type and, but for what repeats, of the same shape."""
-        if tensor.layout != torch.strided or tensor.numel() > MOST or tensor.device.type == "cpu":
+        if tensor.layout != torch.strided or not is_small(tensor) or tensor.device.type == "cpu":
             return
         storage = tensor.untyped_storage()
         elements = storage.nbytes() // tensor.element_size()
-        if elements > MOST or not elements:
+        if storage.nbytes() > MOST or not elements:
             return
         flat = torch.zeros(elements, dtype=tensor.dtype, device="cpu")
         values, shape = values.expand(tensor.shape), list(tensor.shape)
@@ -98,7 +105,11 @@ class Values:
             if stride == 0 and shape[axis] > 1:  # one element that shows as many
                 values, shape[axis] = values.narrow(axis, 0, 1), 1
         flat.as_strided(shape, tensor.stride(), tensor.storage_offset()).copy_(values)
+        self._drop(storage._cdata)
         self._known[storage._cdata] = _Known(storage, flat, inputs)
+        self._bytes += storage.nbytes()
+        while self._bytes > MOST_TOGETHER:
+            self._drop(next(iter(self._known)))  # the oldest
 
     def of(self, tensor: Any) -> Tuple[Optional[Any], FrozenSet[str]]:
         """With data, sharing memory with all views of it; None where they are not known. And the inputs that they go by."""
@@ -110,6 +121,7 @@ class Values:
         if known is None:
             with_data = tensor.device.type == "cpu" and _key(tensor) not in self._stale
             return (tensor.detach() if with_data else None), frozenset()
+        self._known[_key(tensor)] = self._known.pop(_key(tensor))  # the youngest
         flat = known.flat if known.flat.dtype == tensor.dtype else known.flat.view(tensor.dtype)
         return flat.as_strided(tensor.shape, tensor.stride(), tensor.storage_offset()), known.inputs
 
@@ -121,8 +133,14 @@ class Values:
         return values
 
     def forget(self, tensor: Any) -> None:
-        if self._known.pop(_key(tensor), None) is None and tensor.device.type == "cpu":
+        if not self._drop(_key(tensor)) and tensor.device.type == "cpu":
             self._stale[_key(tensor)] = tensor.untyped_storage()
+
+    def _drop(self, key: int) -> bool:
+        known = self._known.pop(key, None)
+        if known is not None:
+            self._bytes -= known.keep.nbytes()
+        return known is not None
 
     # ---- along a run
 
@@ -228,7 +246,7 @@ class Values:
             with aside():
                 self.tell(written[0], torch.empty(written[0].shape, dtype=written[0].dtype))
             known[0] = self.of(read[0])
-        if any(values is None for values, _ in known) or name.startswith(("empty", "new_empty")) or sum(one.numel() for one in new) > MOST:
+        if any(values is None for values, _ in known) or name.startswith(("empty", "new_empty")) or not all(map(is_small, new)):
             for tensor in written:
                 self.forget(tensor)
             return
@@ -253,7 +271,7 @@ class Values:
         if name in ("topk", "argmax", "max") and new[-1].dtype == torch.int64 and args[0].dim():
             at = (args[2] if len(args) > 2 else -1) if name == "topk" else args[1] if len(args) > 1 else None
             chosen, among = new[-1], args[0].numel() if at is None else args[0].shape[at]
-            if 0 < chosen.numel() <= MOST:
+            if chosen.numel() and is_small(chosen):
                 with aside():
                     dealt = torch.arange(chosen.numel(), device="cpu") % among
                     last = chosen.movedim(at, -1) if name == "topk" else chosen
@@ -276,7 +294,7 @@ class Values:
         """One number drawn at random is its mean: what is left out with a probability below one half is not left out. Places are drawn in order."""
         for tensor in written:
             self.forget(tensor)
-        if len(new) != 1 or not 0 < new[0].numel() <= MOST:
+        if len(new) != 1 or not new[0].numel() or not is_small(new[0]):
             return
         drawn, mean = new[0], None
         if name in ("rand", "rand_like"):

@@ -46,7 +46,7 @@ from ._core import InputError, RunError
 from ._graph import Graph
 from ._kernels import FusedAttention
 from ._recorder import Recorder, first_line
-from ._values import MOST, TOLD, Following, OfData, Values, tensors_of
+from ._values import TOLD, Following, OfData, Values, is_small, tensors_of
 
 #: Optimizers: the op that updates a weight, and how many tensors of its size and type are kept beside it.
 OPTIMIZERS = {"sgd": ("ApplyGradientDescent", 0), "momentum": ("ApplyMomentum", 1), "adam": ("ApplyAdam", 2)}
@@ -72,7 +72,7 @@ def _empty(tensor: Any) -> Any:
     """Its shape alone, a leaf: what made it is not part of the run. Values that are no weight's are told."""
     empty = tensor.detach().to("meta").requires_grad_(tensor.requires_grad)
     told = getattr(tensor, TOLD, None) if tensor.device.type == "meta" else tensor.detach()
-    if told is not None and not isinstance(tensor, torch.nn.Parameter) and tensor.numel() <= MOST:
+    if told is not None and not isinstance(tensor, torch.nn.Parameter) and is_small(tensor):
         setattr(empty, TOLD, told.to("cpu"))
     return empty
 

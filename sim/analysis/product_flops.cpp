@@ -207,12 +207,15 @@ double ProductsMade(const Op& op) {
 // ---- attention
 
 // Scores of all pairs, and their product with the values; [batch, heads, positions, size].
-std::optional<double> AttentionFlops(const Shape& query, const Shape& key, const Shape& value) {
+std::optional<double> AttentionFlops(const Shape& query, const Shape& key, const Shape& value,
+                                     bool is_backward) {
   if (query.size() != 4 || key.size() != 4 || value.size() != 4 || query[0] != key[0] || key[0] != value[0] ||
       query[3] != key[3] || key[2] != value[2])
     return std::nullopt;
   const Shape scores = {query[0], query[1], query[2], key[2]};
-  return 2 * ElementsOf(scores) * static_cast<double>(query[3] + value[3]);
+  // Backward the scores are worked out again, and each of them and of the values has two gradients.
+  const std::int64_t depths = is_backward ? 3 * query[3] + 2 * value[3] : query[3] + value[3];
+  return 2 * ElementsOf(scores) * static_cast<double>(depths);
 }
 
 }  // namespace
@@ -255,14 +258,12 @@ std::optional<double> ProductFlops(const Op& op, std::span<const Output> inputs)
   const bool is_torch = FindString(op.attributes, "torch_op").has_value();
   if (type == "Attention") {
     if (!has(3) || (!is_torch && inputs.size() > 4)) return std::nullopt;
-    return AttentionFlops(input(0), input(1), input(2));
+    return AttentionFlops(input(0), input(1), input(2), false);
   }
   if (type == "AttentionGrad") {
     const std::size_t first = is_torch ? 1 : 2;  // behind the output's gradient, and the output
     if (!has(first + 3) || (!is_torch && inputs.size() > first + 4)) return std::nullopt;
-    const auto products = AttentionFlops(input(first), input(first + 1), input(first + 2));
-    constexpr double kOfBackward = 2.5;  // five products for two, since the scores are worked out again
-    return products ? std::optional(kOfBackward * *products) : std::nullopt;
+    return AttentionFlops(input(first), input(first + 1), input(first + 2), true);
   }
   return std::nullopt;
 }

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "cost_models/ops/op_types.h"
+#include "sim/base/error.h"
 #include "tests/cost_models/testing.h"
 
 namespace stowplan::cost_models {
@@ -256,33 +257,27 @@ TEST(WorkOf, ExpertsThatNoTokenGoesToAreNotRead) {
                        2.0 * 64 * 256 * 512,
                        {{{64, 256}}, {{128, 256, 512}, "f32", -1, "Variable"}},
                        {{{64, 512}}},
-                       {{"experts", {std::int64_t{128}}}, {"rows", {std::int64_t{64}}}}};
+                       {}};
   const OpWork work = Work(grouped);
   EXPECT_NEAR(work.bytes, 4.0 * (64 * 256 + 64 * 512 + reached * 256 * 512), 1e-6 * work.bytes);
   EXPECT_EQ(work.product->count, 51);  // whole experts
   EXPECT_EQ(work.product->columns, 512);
   EXPECT_EQ(work.product->depth, 256);
-  // One row reaches one; many reach all; a graph that does not say reads all.
+  // One row reaches one, many reach all.
   const auto bytes_of = [&](std::int64_t rows) {
     OpCase other = grouped;
-    other.attributes[1].second = {rows};
-    return Work(other).bytes - 4.0 * (64 * 256 + 64 * 512);
+    other.inputs[0].shape[0] = other.outputs[0].shape[0] = rows;
+    return Work(other).bytes - 4.0 * static_cast<double>(rows) * (256 + 512);
   };
   EXPECT_NEAR(bytes_of(1), 4.0 * 256 * 512, 1);
   EXPECT_NEAR(bytes_of(100'000), 4.0 * 128 * 256 * 512, 1);
   EXPECT_EQ(bytes_of(0), 0);
-  OpCase silent = grouped;
-  silent.attributes.clear();
-  EXPECT_EQ(Work(silent).bytes, 4.0 * (64 * 256 + 64 * 512 + 128 * 256 * 512));
 }
 
 // The gradient of the weights is a product for each expert, all of which are written.
 TEST(WorkOf, GradientsOfExpertsAreAProductEach) {
-  const OpWork work = Work({"GroupedMatMul",
-                            2.0 * 64 * 256 * 512,
-                            {{{256, 64}}, {{64, 512}}},
-                            {{{8, 256, 512}}},
-                            {{"experts", {std::int64_t{8}}}, {"rows", {std::int64_t{64}}}}});
+  const OpWork work =
+      Work({"GroupedMatMul", 2.0 * 64 * 256 * 512, {{{256, 64}}, {{64, 512}}}, {{{8, 256, 512}}}, {}});
   EXPECT_EQ(work.bytes, 4.0 * (256 * 64 + 64 * 512 + 8 * 256 * 512));
   EXPECT_EQ(work.product->count, 8);
   EXPECT_EQ(work.product->rows, 256);
@@ -297,6 +292,26 @@ TEST(WorkOf, BagsReadTheirRows) {
                             {{{20, 64}}},
                             {}});
   EXPECT_EQ(work.bytes, 4.0 * 200 * 64 + 1600 + 4.0 * 20 * 64);
+}
+
+// One token into a cache of 131,072: what it brings is read and written, not the cache.
+TEST(WorkOf, WritesInPlaceMoveWhatTheyBring) {
+  sim::OpGraph graph = GraphOf({"ScatterND",
+                                0,
+                                {{{1, 8, 131072, 128}}, {{1}, "i64", 8}, {{1, 8, 1, 128}}},
+                                {{{1, 8, 131072, 128}}},
+                                {}});
+  EXPECT_GT(WorkOf(graph, LastOp(graph)).bytes, 1e9) << "a copy with other rows";
+  graph.ops.back().outputs[0].storage = sim::Output::Storage::kInput;
+  graph.ops.back().outputs[0].alias = graph.ops.back().inputs[0];
+  EXPECT_EQ(WorkOf(graph, LastOp(graph)).bytes, 2 * 4 * 8 * 128 + 8);
+}
+
+// Groups are of convolutions; another op may mean something else by the word.
+TEST(WorkOf, GroupsOfOtherOpsAreTheirOwn) {
+  EXPECT_EQ(
+      Work({"MatMul", 420, {{{6, 7}}, {{7, 5}}}, {{{6, 5}}}, {{"groups", {std::int64_t{5}}}}}).product->count,
+      1);
 }
 
 // Nothing moves more than its tensors, but an update, which reads and writes slots that are no tensors of the graph.
@@ -324,8 +339,13 @@ TEST(WorkOf, TheOpSaysWhetherItRunsInTf32ElseTheGraph) {
   EXPECT_EQ(WorkOf(graph, LastOp(graph)).tf32, std::nullopt);
   graph.attributes = {{"tf32", {true}}};
   EXPECT_EQ(WorkOf(graph, LastOp(graph)).tf32, true);
-  graph.attributes = {{"tf32", {"convolutions"}}};
-  EXPECT_EQ(WorkOf(graph, LastOp(graph)).tf32, false);
+  for (const auto& [word, product_in_tf32] :
+       {std::pair{"convolutions", false}, {"all", true}, {"none", false}}) {
+    graph.attributes = {{"tf32", {word}}};
+    EXPECT_EQ(WorkOf(graph, LastOp(graph)).tf32, product_in_tf32) << word;
+  }
+  graph.attributes = {{"tf32", {"some"}}};
+  EXPECT_THROW(WorkOf(graph, LastOp(graph)), InputError);
   graph.ops.back().attributes = {{"tf32", {true}}};
   EXPECT_EQ(WorkOf(graph, LastOp(graph)).tf32, true);
   const sim::OpGraph sum = GraphOf({"Add", 0, {{{6}}}, {{{6}}}, {{"tf32", {true}}}});

@@ -50,6 +50,7 @@ RC_GTEST_PROP(Latex, NothingSpecialIsLeft, ()) {
 TEST(Markdown, TextStaysText) {
   EXPECT_EQ(EscapeMarkdown("<b>[a](b) 1 < 2"), "\\<b>[a]\\(b) 1 \\< 2");
   EXPECT_EQ(MarkdownRow({"a|b", "c"}), "| a\\|b | c |\n");
+  EXPECT_EQ(MarkdownRow({"a\nb", "c"}), "| a b | c |\n") << "one row";
   EXPECT_EQ(MarkdownCode("a`b"), "`a'b`");
 }
 

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import unittest.mock
 
 import stowplan
 
@@ -21,7 +22,7 @@ if importlib.util.find_spec("torch"):
     from torch.utils.checkpoint import checkpoint
     from torch.utils.flop_counter import FlopCounterMode
 
-    from stowplan import capture
+    from stowplan import _values, capture
 
     class Block(nn.Module):
         def __init__(self, again=False):
@@ -388,6 +389,27 @@ class Capture(unittest.TestCase):
         graph = capture.graph(Masked(), (torch.zeros(2), torch.ones(2, dtype=torch.bool, device="meta")))
         self.assertNotIn("Add", graph.types)
         self.assertRegex(graph.to_dict()["attributes"]["decided_by"]["mask"], r"^taken as ones, .*capture_test\.py:[0-9]+$")
+
+    def test_what_is_known_is_kept_within_a_bound(self):
+        class Many(nn.Module):
+            def __init__(self, late):
+                super().__init__()
+                self.late = late
+
+            def forward(self, x, mask):
+                first = torch.arange(1000)
+                for _ in range(40):
+                    last = torch.arange(1000)
+                    if not mask.all():  # what is read stays
+                        return x + x
+                return x if (first if self.late else last).sum() == 499500 else x + x
+
+        given = torch.zeros(2), torch.ones(4, dtype=torch.bool)
+        with unittest.mock.patch.object(_values, "MOST_TOGETHER", 100_000):
+            self.assertNotIn("Add", capture.graph(Many(False), given).types)
+            with self.assertRaisesRegex(stowplan.InputError, "reads the value"):
+                capture.graph(Many(True), given)
+        self.assertNotIn("Add", capture.graph(Many(True), given).types)
 
     def test_a_mask_that_repeats_a_row_is_known(self):
         class Masked(nn.Module):

@@ -89,9 +89,6 @@ class Foreign(unittest.TestCase):
                 graph = stowplan.Graph.load(str(path))
                 ops = graph.to_dict()["ops"]
                 self.assertEqual(len(ops), self.rows[name][f"{kind}_ops"])
-                if kind == "step":
-                    types = graph.types
-                    self.assertEqual({one: types.count(one) for one in set(types)}, self.rows[name]["step_types"])
                 self.assertEqual(sum(op.get("flops", 0) for op in ops), self.rows[name][f"{kind}_flops"])
                 outputs = {f"{op['name']}:{i}": output for op in ops for i, output in enumerate(op.get("outputs", []))}
                 for op in ops:

@@ -201,9 +201,9 @@ TEST(ProductFlops, OfAttentionAreThoseOfItsProducts) {
   EXPECT_EQ(Count("Attention", {query, key, value}, {made}), 2 * pairs * 16 + 2 * pairs * 24);
   const Attributes torch = {{"torch_op", {std::string("aten._scaled_dot_product_flash_attention_backward")}}};
   EXPECT_EQ(Count("AttentionGrad", {made, query, key, value, made}, {query, key, value}, torch),
-            2.5 * 2 * pairs * 40);
+            2 * pairs * (3 * 16 + 2 * 24));
   EXPECT_EQ(Count("AttentionGrad", {made, made, query, key, value}, {query, key, value}),
-            2.5 * 2 * pairs * 40);
+            2 * pairs * (3 * 16 + 2 * 24));
 }
 
 TEST(ProductFlops, OfNothingAreNone) {

@@ -596,6 +596,10 @@ std::vector<std::string> TimeNotes(const Builder& builder, const trace::Times& t
                     "its last",
                     builder.device_us(), times.device_us, times.gpu.empty() ? "" : " (" + times.gpu + ")",
                     share(builder.device_us(), times.device_us), times.step_us));
+    constexpr double kExplained = 95;  // [%]
+    if (share(builder.device_us(), times.device_us) < kExplained)
+      notes.emplace_back(
+          "warning: no op explains the rest of what the device did, which a simulated step leaves out");
     if (options.gpu.empty())
       notes.emplace_back(
           "every GPU is taken to be as fast as the one recorded; --gpu KIND says which kind it is");
@@ -644,9 +648,10 @@ std::vector<std::string> Notes(const Builder& builder, const trace::ExecutionTra
     notes.push_back(fmt::format("holds {} steps, one behind the other; record one", steps));
   if (!builder.collectives().empty()) {
     notes.push_back(
-        fmt::format("one process of several: collectives are ops that take the time they took here, waiting "
-                    "for the others "
-                    "included, on any machine: {}",
+        fmt::format("one process of several: collectives are ops {}: {}",
+                    times != nullptr
+                        ? "that take the time they took here, waiting for the others included, on any machine"
+                        : "that are priced by the bytes they move alone",
                     CountedText(builder.collectives())));
   }
   return notes;

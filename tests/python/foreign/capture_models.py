@@ -5,7 +5,7 @@
     PYTHONPATH=BUILD/python python capture_models.py [NAME...]
 
 A few minutes. rows.json has of each model its weights, the FLOPs of a forward pass and of a training step as captured, those that
-counter.py counted apart, and how many ops of each type there are. graphs/ has the training step where it is small enough, else the forward
+counter.py counted apart. graphs/ has the training step where it is small enough, else the forward
 pass where that is.
 """
 
@@ -54,8 +54,6 @@ def main():
             if len(packed) <= MOST:
                 kept = (HERE / "graphs" / f"{name}.{kind}.json.zst", packed)
             row["counted_" + kind + "_flops"] = counted.forward_flops + (counted.backward_flops if train else 0)
-        types = [op["type"] for op in told["ops"]]
-        row["step_types"] = {kind: types.count(kind) for kind in sorted(set(types))}
         if kept is not None:
             kept[0].write_bytes(kept[1])
         rows[name] = row
