@@ -128,7 +128,7 @@ TEST(Framework, RefusesReservesThatMakeNoSense) {
   refused("1GiB+2", "a100", "share below 100 %");
   refused("lots", "a100", "--reserve");
   refused("100GiB", "a100", "less is wanted");
-  refused("1GiB", "k40(gpus=2)", "says itself");
+  refused("1GiB", "k40(gpus=2)", "leave the option out");
 }
 
 // Gradients of a step are there together in program order; as ops become ready each goes as soon as it is applied.

@@ -60,7 +60,7 @@ std::set<std::set<std::string>> Groups(const LoadedProblem& loaded, const std::s
 
 constexpr const char* kWorkloads[] = {"inception_v3(batch=2)", "nmt(layers=2,batch=4)",
                                       "moe(layers=2,batch=1)", "llama(layers=2,batch=1,sequence=64)",
-                                      "mobilenet_v2(batch=2)"};
+                                      "cifar10(batch=32)"};
 
 TEST(OrderOfTheFile, ChangesNoWorkNoPriceAndNoGroup) {
   for (const char* workload : kWorkloads) {
