@@ -240,9 +240,10 @@ LoadedProblem::LoadedProblem(sim::OpGraph graph, sim::Cluster cluster, const sim
 }
 
 void LoadedProblem::TellImplausibleTimes() const {
-  for (const std::string& note :
-       ImplausibleTimes(*problem_, catalogue_ ? *catalogue_ : cost_models::BuiltinCatalogue()))
-    output::TellSentence(fmt::format("{}: {}\n", graph_.name, note));
+  const cost_models::Catalogue& catalogue = catalogue_ ? *catalogue_ : cost_models::BuiltinCatalogue();
+  for (auto* const look : {&ImplausibleTimes, &SlowFormats})
+    for (const std::string& note : look(*problem_, catalogue))
+      output::TellSentence(fmt::format("{}: {}\n", graph_.name, note));
 }
 
 void LoadedProblem::Meet(const sim::CostModel& model, const std::string& reserve) {

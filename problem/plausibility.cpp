@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
@@ -186,6 +187,28 @@ std::vector<std::string> ImplausibleTimes(const sim::Problem& problem,
       notes.push_back(fmt::format(
           "warning: {} op{} would take more than {:.0f} times as long on {} as its data sheet allows: {}",
           slow.count(), slow.count() == 1 ? "" : "s", kSlow, device.kind, slow.ToString()));
+  }
+  return notes;
+}
+
+std::vector<std::string> SlowFormats(const sim::Problem& problem, const cost_models::Catalogue& catalogue) {
+  std::set<std::string> kinds;
+  for (const sim::Device& device : problem.cluster().devices) {
+    const cost_models::DeviceSheet* sheet = catalogue.FindSheet(device.kind);
+    if (sheet != nullptr && sheet->peak_bf16 > 0 && sheet->peak_bf16 < sheet->peak_f16)
+      kinds.insert(device.kind);
+  }
+  std::int64_t products = 0;
+  for (sim::OpIndex i = 0; i < problem.graph().size() && !kinds.empty(); ++i) {
+    const OpWork work = cost_models::WorkOf(problem.graph(), i);
+    products += cost_models::IsContraction(work.op_class) && work.dtype == "bf16" ? 1 : 0;
+  }
+  std::vector<std::string> notes;
+  for (const std::string& kind : kinds) {
+    if (products > 0)
+      notes.push_back(fmt::format(
+          "warning: {} has no units for bf16, so {} product{} run{} at the rate of f32; f16 would be faster",
+          kind, products, products == 1 ? "" : "s", products == 1 ? "s" : ""));
   }
   return notes;
 }

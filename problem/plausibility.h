@@ -20,4 +20,7 @@ std::vector<std::string> ImplausibleWork(const sim::OpGraph& graph);
 std::vector<std::string> ImplausibleTimes(const sim::Problem& problem,
                                           const cost_models::Catalogue& catalogue);
 
+// Kinds of the cluster on which the graph's bf16 products run at the rate of f32, having no units for bf16.
+std::vector<std::string> SlowFormats(const sim::Problem& problem, const cost_models::Catalogue& catalogue);
+
 }  // namespace stowplan::problem

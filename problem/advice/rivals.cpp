@@ -1,6 +1,7 @@
 #include "problem/advice/rivals.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <numeric>
 #include <set>
 #include <tuple>
@@ -16,12 +17,31 @@ using agents::Task;
 using agents::UnitPlacement;
 using sim::DeviceIndex;
 
-// The coarsest modules, in the order of the model.
+// The coarsest modules, by the first op of each that computes: all weights may stand at the beginning, and some modules have none.
+std::vector<std::int32_t> InOrderOfUse(const sim::OpGraph& graph, const sim::ModuleTree& tree) {
+  std::vector<std::size_t> position(graph.ops.size(), SIZE_MAX);
+  for (std::size_t at = 0; at < graph.ops.size(); ++at) {
+    const auto op = static_cast<std::size_t>(graph.topological_order()[at]);
+    if (!graph.ops[op].IsSource()) position[op] = at;
+  }
+  std::vector<std::pair<std::size_t, std::int32_t>> used;
+  for (const std::int32_t module : sim::CoarsestModules(tree)) {
+    std::size_t first = SIZE_MAX;
+    sim::ForEachOp(tree, module,
+                   [&](sim::OpIndex op) { first = std::min(first, position[static_cast<std::size_t>(op)]); });
+    used.emplace_back(first, module);
+  }
+  std::ranges::stable_sort(used, {}, &std::pair<std::size_t, std::int32_t>::first);
+  std::vector<std::int32_t> modules;
+  for (const auto& [_, module] : used) modules.push_back(module);
+  return modules;
+}
+
 class Modules {
  public:
   explicit Modules(const Task& task) : task_(task), module_of_op_(task.problem->graph().ops.size(), -1) {
     const sim::ModuleTree tree = sim::MakeModuleTree(task.problem->graph());
-    for (const std::int32_t module : sim::CoarsestModules(tree)) {
+    for (const std::int32_t module : InOrderOfUse(task.problem->graph(), tree)) {
       sim::ForEachOp(tree, module,
                      [&](sim::OpIndex op) { module_of_op_[static_cast<std::size_t>(op)] = size_; });
       ++size_;

@@ -87,7 +87,7 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc, unused-ignore]
 
     # ---- sources
 
-    def source(self, name: str, kind: str, tensor: Any, slots: int = 0, module: str = "") -> None:
+    def source(self, name: str, kind: str, tensor: Any, slots: int = 0, module: str = "", trainable: bool = True) -> None:
         memory = self._memories.get(tensor.untyped_storage()._cdata)
         if memory is not None:  # a weight that is tied to another
             return
@@ -96,6 +96,8 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc, unused-ignore]
                               "attributes": {"module": module}, "group": _group(module)}
         if kind == "Variable":
             op.update(persistent_bytes=output["bytes"] * (1 + slots), colocate=module or op["name"])
+            if not trainable:  # a buffer is no parameter
+                op["attributes"]["trainable"] = False
         memory = self._remember(tensor, op["name"] + ":0")
         memory.variable = op if kind == "Variable" else {}
         self.ops.append(op)

@@ -180,7 +180,7 @@ def graph(model: Any, args: Sequence[Any] = (), kwargs: Optional[Mapping[str, An
             weight.grad = None
             weights.append((path, weight))
     for path, buffer in module.named_buffers():
-        recorder.source(path, "Variable", buffer, module=path.rpartition(".")[0])
+        recorder.source(path, "Variable", buffer, module=path.rpartition(".")[0], trainable=False)
     assumed = _name_inputs(module, args, kwargs, recorder)
     hooks = [] if exported else _follow(module, recorder, cast)
     run: Callable[..., Any] = module

@@ -7,10 +7,12 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include "agents/agent.h"
 #include "output/console.h"
 #include "problem/loaded_problem.h"
+#include "sim/formats/formats.h"
 #include "tests/sim/no_cost_model.h"
 
 namespace stowplan::problem {
@@ -172,6 +174,40 @@ std::map<std::string, std::vector<int>> LayersOf(const LoadedProblem& loaded, co
     }
   }
   return layers;
+}
+
+// Captured graphs have their weights first; modules without any stand where they run, not behind all that have some.
+TEST(Rivals, ModulesWithoutWeightsStandWhereTheyRun) {
+  nlohmann::json ops = nlohmann::json::array();
+  for (const char* with_weights : {"b", "d"}) {
+    ops.push_back({{"name", std::string(with_weights) + ".weight"},
+                   {"type", "Variable"},
+                   {"outputs", {{{"bytes", 1000}}}},
+                   {"attributes", {{"module", with_weights}}}});
+  }
+  std::string before;
+  for (const char* module : {"a", "b", "c", "d"}) {
+    nlohmann::json op = {{"name", std::string(module) + "/op"},
+                         {"type", "Op"},
+                         {"cost_us", 100.0},
+                         {"outputs", {{{"bytes", 1000}}}},
+                         {"attributes", {{"module", module}}}};
+    op["inputs"] = nlohmann::json::array();
+    if (!before.empty()) op["inputs"].push_back(before);
+    if (*module == 'b' || *module == 'd') op["inputs"].push_back(std::string(module) + ".weight");
+    before = op["name"];
+    ops.push_back(op);
+  }
+  const nlohmann::json json = {
+      {"format", "stowplan.graph"}, {"version", 1}, {"name", "captured"}, {"ops", ops}};
+  const LoadedProblem loaded(formats::ParseGraph(json.dump(), "captured.json"),
+                             {.graph = "captured", .cluster = "a100(gpus=2)"});
+  const agents::Task task = agents::MakeTask(loaded.problem(), "colocation");
+  const auto split = agents::Expand(task, EvenSplit(task, 2)).device;
+  const auto on = [&](const char* op) { return split.at(static_cast<std::size_t>(loaded.graph().Find(op))); };
+  EXPECT_EQ(on("a/op"), on("b/op"));
+  EXPECT_EQ(on("c/op"), on("d/op"));
+  EXPECT_NE(on("b/op"), on("c/op"));
 }
 
 TEST(Rivals, AreWhatTheirNamesSay) {

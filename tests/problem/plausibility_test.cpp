@@ -104,6 +104,21 @@ std::vector<std::string> TimesOf(double us, const std::string& kind) {
   return ImplausibleTimes(loaded.problem(), cost_models::BuiltinCatalogue());
 }
 
+TEST(SlowFormats, SayWhereBf16RunsAsF32) {
+  const auto notes = [](const std::string& dtype, const char* cluster) {
+    const LoadedProblem loaded(
+        Parse(R"({"name":"a","type":"Placeholder","outputs":[{"dtype":")" + dtype +
+              R"(","shape":[64,64]}]},)" +
+              R"({"name":"m","type":"MatMul","inputs":["a","a"],"flops":524288,"outputs":[{"dtype":")" +
+              dtype + R"(","shape":[64,64]}]})"),
+        {.graph = "g.json", .cluster = cluster});
+    return SlowFormats(loaded.problem(), cost_models::BuiltinCatalogue()).size();
+  };
+  EXPECT_EQ(notes("bf16", "v100(gpus=2)"), 1) << "one for a kind";
+  EXPECT_EQ(notes("bf16", "a100(gpus=2)"), 0);
+  EXPECT_EQ(notes("f16", "v100(gpus=2)"), 0);
+}
+
 // 2 x 8192^3 at 312 TFLOP/s of an A100 are 3,524 us, at 989.4 of an H100 1,111.
 TEST(ImplausibleTimes, OutsideOfWhatTheSheetAllows) {
   EXPECT_EQ(TimesOf(3000, "a100").size(), 1);
