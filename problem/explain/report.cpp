@@ -122,11 +122,14 @@ std::vector<sim::OpIndex> LongestOps(const sim::Outcome& outcome, std::size_t mo
 std::string VerdictText(const sim::Outcome& outcome, const sim::Problem& problem) {
   if (!outcome.oom) return "fits, " + output::TimeText(outcome.runtime);
   const sim::OutOfMemory& oom = *outcome.oom;
-  return fmt::format("out of memory on {} at op {} ({}) after {}: needs {}; without limit it would take {}",
-                     problem.cluster().devices[static_cast<std::size_t>(oom.device)].name,
-                     problem.graph().ops[static_cast<std::size_t>(oom.op)].name, sim::ToString(oom.what),
-                     output::TimeText(oom.time), output::NeedText(oom.needed, oom.capacity),
-                     output::TimeText(outcome.runtime));
+  return fmt::format(
+      "out of memory on {} at op {} ({}) after {}: needs {}; without limit it would hold {} at its peak and "
+      "take {}",
+      problem.cluster().devices[static_cast<std::size_t>(oom.device)].name,
+      problem.graph().ops[static_cast<std::size_t>(oom.op)].name, sim::ToString(oom.what),
+      output::TimeText(oom.time), output::NeedText(oom.needed, oom.capacity),
+      output::BytesText(static_cast<double>(outcome.devices[static_cast<std::size_t>(oom.device)].peak)),
+      output::TimeText(outcome.runtime));
 }
 
 std::string PricesText(const sim::Problem& problem, const sim::Placement& placement) {
