@@ -65,7 +65,9 @@ TEST(AgentOpens, IsWhatItsRowSays) {
     }
     const Opened opened = WhatOpens(SmallSpec(row));
     EXPECT_EQ(opened.program, row.opens == AgentOpens::kProgram) << row.name;
-    if (opened.library) EXPECT_EQ(row.opens, AgentOpens::kLibrary) << row.name;
+    if (opened.library) {
+      EXPECT_EQ(row.opens, AgentOpens::kLibrary) << row.name;
+    }
   }
 }
 

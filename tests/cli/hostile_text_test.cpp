@@ -116,7 +116,9 @@ void ExpectTamed(const fs::path& file) {
     EXPECT_NE(text.find("\\textbackslash{}input\\{/etc/passwd\\} \\textasciicircum{}"), std::string::npos)
         << file;
   }
-  if (kind == ".html") EXPECT_EQ(text.find("<script>alert"), std::string::npos) << file;
+  if (kind == ".html") {
+    EXPECT_EQ(text.find("<script>alert"), std::string::npos) << file;
+  }
   if (kind == ".md") {
     for (std::size_t at = 0; (at = text.find("<script>", at)) != std::string::npos; ++at)
       EXPECT_TRUE(text[at - 1] == '\\' || text.rfind('`', at) > text.rfind('\n', at)) << file << " at " << at;

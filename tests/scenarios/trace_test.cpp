@@ -343,7 +343,9 @@ TEST(TraceTest, InputsAreToldFromWeights) {
 
   for (const sim::Op& op : GraphOf(step).ops) {
     EXPECT_EQ(op.persistent_bytes > 0, op.type == "Variable") << op.name;
-    if (op.type == "Variable") EXPECT_EQ(op.outputs[0].storage, sim::Output::Storage::kPersistent);
+    if (op.type == "Variable") {
+      EXPECT_EQ(op.outputs[0].storage, sim::Output::Storage::kPersistent);
+    }
   }
 }
 
@@ -405,7 +407,9 @@ TEST(TraceTest, ConvolutionsTellThatTf32IsOff) {
                  {"aten::cudnn_convolution", 3, 2, parameters, values, {"T3:2x4x6x6"}}});
     const sim::Attribute* found = sim::FindAttribute(graph.ops.back().attributes, "tf32");
     ASSERT_EQ(found != nullptr, told) << allowed;
-    if (told) EXPECT_FALSE(std::get<bool>(found->value));
+    if (told) {
+      EXPECT_FALSE(std::get<bool>(found->value));
+    }
   }
 }
 
