@@ -19,7 +19,7 @@ class Deaf : public ::testing::TestWithParam<int> {
 
   // As a library of others works: for ever, and without a look at any flag.
   [[noreturn]] static void Work() {
-    for (volatile int turns = 0;;) turns = turns + 1;
+    for (volatile unsigned turns = 0;;) turns = turns + 1;
   }
 };
 
