@@ -148,6 +148,12 @@ const Geometry kGeometries[] = {
     {{2, 8, 10, 12, 14}, {4, 8, 3, 3, 3}, {2, 4, 8, 10, 12}, 1},
 };
 
+// Of the forward op.
+std::string TypeOf(const Geometry& of) {
+  if (of.groups > 1 && of.filter[1] == 1) return "DepthwiseConv2dNative";
+  return of.image.size() == 3 ? "Conv1D" : of.image.size() == 5 ? "Conv3D" : "Conv2D";
+}
+
 double ProductOf(const std::vector<std::int64_t>& shape, std::size_t from = 0) {
   double product = 1;
   for (std::size_t i = from; i < shape.size(); ++i) product *= static_cast<double>(shape[i]);
@@ -176,11 +182,7 @@ sim::OpGraph BackwardOf(const Geometry& of, const std::vector<bool>& asked) {
 TEST(KernelsOf, ABackwardPassOfAConvolutionIsItsProducts) {
   for (const Geometry& of : kGeometries) {
     const double each = 2 * ProductOf(of.made) * ProductOf(of.filter, 1);
-    const bool is_depthwise = of.groups > 1 && of.filter[1] == 1;
-    const std::string base = is_depthwise           ? "DepthwiseConv2dNative"
-                             : of.image.size() == 3 ? "Conv1D"
-                             : of.image.size() == 5 ? "Conv3D"
-                                                    : "Conv2D";
+    const std::string base = TypeOf(of);
     const OpCase image{
         base + "BackpropInput", each, {{of.made}, {of.filter}}, {{of.image}}, WindowOf(of, {})};
     const OpCase filter{
@@ -232,11 +234,7 @@ TEST(KernelsOf, BackwardTakesAboutTwiceAsLongAsForward) {
     if (!BuiltinCatalogue().FindSheet(kind)->HasRates()) continue;
     for (const Geometry& of : kGeometries) {
       const double each = 2 * ProductOf(of.made) * ProductOf(of.filter, 1);
-      const bool is_depthwise = of.groups > 1 && of.filter[1] == 1;
-      const std::string type = is_depthwise           ? "DepthwiseConv2dNative"
-                               : of.image.size() == 3 ? "Conv1D"
-                               : of.image.size() == 5 ? "Conv3D"
-                                                      : "Conv2D";
+      const std::string type = TypeOf(of);
       const sim::OpGraph forward =
           GraphOf({type, each, {{of.image}, {of.filter}}, {{of.made}}, WindowOf(of, {})});
       const sim::OpGraph backward = BackwardOf(of, {of.image[1] > 3, true, false});
