@@ -82,6 +82,7 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc, unused-ignore]
         self._names: Dict[str, int] = {}
         self._memories: Dict[int, _Memory] = {}
         self.backward = False
+        self._roots: Dict[str, str] = {}  # by weight
         self._forward: Dict[int, Tuple[str, str]] = {}  # by autograd's number: module and name of the op
         self._last = ("", "")  # of these, where the backward pass is
 
@@ -102,15 +103,29 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc, unused-ignore]
         memory.variable = op if kind == "Variable" else {}
         self.ops.append(op)
 
-    def update(self, kind: str, slots: int, weight: Any) -> None:
-        """The optimizer's op for a weight that has a gradient."""
+    def root(self, weight: Any) -> None:
+        """Takes the root of a weight's second moment, which its update reads; for-each optimizers have those of all weights at once."""
+        variable = self._memories[weight.untyped_storage()._cdata].variable
+        gradient, _ = self._read(weight.grad, "")
+        name = self._unique("roots/" + variable["name"])
+        self._roots[variable["name"]] = name + ":0"
+        self.ops.append({
+            "name": name, "type": "Sqrt", "inputs": [variable["name"] + ":0"], "outputs": [dict(variable["outputs"][0])],
+            "control": [gradient.rpartition(":")[0]], "colocate": variable["colocate"], "phase": "update", "group": variable["group"],
+            "attributes": dict(variable["attributes"])})
+
+    def update(self, kind: str, slots: int, held: int, weight: Any) -> None:
+        """The optimizer's op for a weight that has a gradient; while it runs it holds `held` more tensors of the weight's size."""
         memory = self._memories[weight.untyped_storage()._cdata]
         variable = memory.variable
         gradient, control = self._read(weight.grad, "")
+        inputs = [memory.base, gradient, *filter(None, [self._roots.get(variable["name"])])]
         self.ops.append({
-            "name": self._unique("updates/" + variable["name"]), "type": kind, "inputs": [memory.base, gradient],
+            "name": self._unique("updates/" + variable["name"]), "type": kind, "inputs": inputs,
             "control": sorted({*memory.readers, *control} - {gradient.rpartition(":")[0]} - {""}), "colocate": variable["colocate"], "phase": "update",
             "group": variable["group"], "attributes": {**variable["attributes"], "slots": slots}})
+        if held:
+            self.ops[-1]["workspace_bytes"] = held * variable["outputs"][0]["bytes"]
 
     def freeze(self, weight: Any) -> None:
         """Optimizers make their state when a gradient comes: without one there is none."""

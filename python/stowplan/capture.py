@@ -9,6 +9,8 @@
     names       module path and op, "model.layers.0.mlp.up_proj/mm"; weights as in state_dict(), "model.layers.0.mlp.up_proj.weight"
     views       share their input's storage: no bytes, no time. So do ops that work in place, which wait for those that still read
     weights     Variables, those of a module on one device, with their optimizer's state: as many bytes for each slot (sgd 0, momentum 1, adam 2)
+    optimizer   adam is PyTorch's default on a GPU (foreach), which takes the roots of all weights' second moments before the first update and so
+                holds as many bytes as the weights have; adam-fused (fused=True) holds none, adam-single (foreach=False) two tensors of one weight
     loss        the output, or its `loss`, where that is a number; else the mean cross-entropy over its last axis
     attention   scaled_dot_product_attention is one op that writes no scores, as on a GPU; --attention math has it as products and a softmax
     types       those of the weights; with --autocast, products are bf16 or f16 and weights f32, with the casts that torch.autocast makes on a GPU
@@ -48,8 +50,11 @@ from ._kernels import FusedAttention
 from ._recorder import Recorder, first_line
 from ._values import TOLD, Following, OfData, Values, is_small, tensors_of
 
-#: Optimizers: the op that updates a weight, and how many tensors of its size and type are kept beside it.
-OPTIMIZERS = {"sgd": ("ApplyGradientDescent", 0), "momentum": ("ApplyMomentum", 1), "adam": ("ApplyAdam", 2)}
+#: Optimizers: the op that updates a weight, how many tensors of its size and type are kept beside it, and how many it holds while it runs.
+#: In place of a number, WHOLE says that there is one for every weight at the same time.
+WHOLE = -1
+OPTIMIZERS = {"sgd": ("ApplyGradientDescent", 0, 0), "momentum": ("ApplyMomentum", 1, 0), "adam": ("ApplyAdam", 2, WHOLE),
+              "adam-fused": ("ApplyAdam", 2, 0), "adam-single": ("ApplyAdam", 2, 2)}
 
 #: Lower types of torch.autocast.
 AUTOCAST = {"bf16": torch.bfloat16, "f16": torch.float16}
@@ -171,7 +176,7 @@ def graph(model: Any, args: Sequence[Any] = (), kwargs: Optional[Mapping[str, An
     args, kwargs = _meta(tuple(args)), _meta(dict(kwargs or {}))
     if not exported:
         module.train(train)
-    kind, slots = OPTIMIZERS[optimizer]
+    kind, slots, held = OPTIMIZERS[optimizer]
     weights = []
     for path, weight in module.named_parameters():
         trained = train and weight.requires_grad and weight.is_floating_point()
@@ -208,13 +213,15 @@ def graph(model: Any, args: Sequence[Any] = (), kwargs: Optional[Mapping[str, An
     finally:
         for hook in hooks:
             hook.remove()
-    idle = []
-    for path, weight in weights:
-        if weight.grad is not None:
-            recorder.update(kind, slots, weight)
-        else:
-            idle.append(path)
+    idle = [path for path, weight in weights if weight.grad is None]
+    for _, weight in weights:
+        if weight.grad is None:
             recorder.freeze(weight)
+        elif held == WHOLE:
+            recorder.root(weight)
+    for _, weight in weights:
+        if weight.grad is not None:
+            recorder.update(kind, slots, max(held, 0), weight)
     attributes: Dict[str, Any] = {"captured_from": f"torch {torch.__version__}", "mode": "training" if train else "inference",
                                   "parameters": sum(weight.numel() for weight in module.parameters())}
     if train:

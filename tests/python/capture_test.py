@@ -105,6 +105,17 @@ class Capture(unittest.TestCase):
         self.assertEqual([op["name"] for op in ops.values() if op["phase"] == "backward" and not op["attributes"]["module"]
                           and op["type"] == "MatMul"], [])
 
+    def test_adam_holds_roots_of_all_weights_or_two_tensors_of_one_or_nothing(self):
+        one = 4 * 256 * 256
+        model = nn.Sequential(*[nn.Linear(256, 256, bias=False) for _ in range(3)])
+        device = {"name": "one", "interconnect": "fair", "devices": [{"name": "gpu0", "kind": "a100", "memory": "1GiB"}], "links": []}
+        extra = {}
+        for optimizer in ("adam", "adam-single", "adam-fused"):
+            graph = capture.graph(model, (torch.zeros(1, 256),), train=True, optimizer=optimizer)
+            step = stowplan.Problem(graph, device, reserve="0").simulate("single_gpu")
+            extra[optimizer] = round((int(step.device_peak_bytes[0]) - 4 * 3 * one) / one)  # beside weights, gradients, two moments
+        self.assertEqual(extra, {"adam": 3, "adam-single": 2, "adam-fused": 0})
+
     def test_what_is_worked_out_again_belongs_to_its_module(self):
         once, again = (capture.graph(Model(again), (TOKENS,), train=True) for again in (False, True))
         products = 2 * (2 * 16 * 16 * 64 * 2)  # of two blocks, forwards; the last product of each is not wanted again
@@ -472,7 +483,7 @@ class Capture(unittest.TestCase):
             self.assertEqual({op["outputs"][0]["dtype"] for op in ops.values() if op["type"] in ("LayerNorm", "LayerNormGrad")}, {"f32"})
             casts = [op for op in ops.values() if op["attributes"].get("torch_op") == "aten._to_copy" and op["inputs"] == ["linear.weight:0"]]
             self.assertEqual(len(casts), 1, "a weight is cast once a step")
-            updates = [op for op in ops.values() if op["phase"] == "update"]
+            updates = [op for op in ops.values() if op["type"] == "ApplyAdam"]
             self.assertEqual({ops[op["inputs"][1].rpartition(":")[0]]["outputs"][0]["dtype"] for op in updates}, {"f32"})
             model, x = Same(), torch.zeros(2, 3, 8, 8)
             with torch.autocast("cpu", dtype):
@@ -589,7 +600,7 @@ class Capture(unittest.TestCase):
             ("autocast: 'f8', wanted one of bf16, f16", lambda: capture.graph(nn.ReLU(), autocast="f8")),
             ("no output of the model is of floating numbers", lambda: capture.graph(nn.ReLU(), (torch.zeros(3),), train=True)),
             ("wanted a torch.nn.Module", lambda: capture.graph("resnet")),
-            ("optimizer: 'lion', wanted one of sgd, momentum, adam", lambda: capture.graph(nn.ReLU(), optimizer="lion")),
+            ("optimizer: 'lion', wanted one of sgd, momentum, adam, adam-fused, adam-single", lambda: capture.graph(nn.ReLU(), optimizer="lion")),
             ("wanted FILE.py:FUNCTION", lambda: capture.load("model.py")),
             ("there is no such file", lambda: capture.load("/nowhere/model.py:fn")),
             ("has no function absent; it has .*seven, small", lambda: capture.load(f"{ROOT}/python/examples/transformer.py:absent")),

