@@ -13,7 +13,7 @@ set(package ${CMAKE_INSTALL_LIBDIR}/cmake/stowplan)
 # The contracts. What they include comes along, and no other header.
 set(contracts
   sim/simulator.h sim/analysis/explain.h sim/hardware.h sim/base/spec.h sim/base/error.h sim/formats/formats.h
-  scenarios/scenarios.h scenarios/builder/graph_builder.h
+  scenarios/scenarios.h scenarios/clusters/framework.h scenarios/builder/graph_builder.h
   cost_models/cost_models.h cost_models/parameters/parameters.h cost_models/calibration/calibration.h profiler/traces/recording.h
   agents/agent.h agents/bounds/bounds.h agents/plugin.h agents/groupers/groupers.h)
 set(libraries sim formats profiler cost_models scenarios agents)

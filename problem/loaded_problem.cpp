@@ -13,8 +13,8 @@
 #include "cost_models/models/measured_elsewhere.h"
 #include "cost_models/parameters/parameters.h"
 #include "output/console.h"
-#include "problem/framework/framework.h"
 #include "problem/plausibility.h"
+#include "scenarios/clusters/framework.h"
 #include "scenarios/scenarios.h"
 #include "sim/base/error.h"
 #include "sim/base/nearest_name.h"
@@ -208,9 +208,9 @@ void DeclareProblemOptions(CLI::App& app, ProblemSource& source) {
   app.add_option("--memory", source.memory,
                  "other memory for a device, kind or class: gpu=4GiB (may be repeated)")
       ->option_text("D=SIZE");
-  app.add_option(
-         "--reserve", source.reserve,
-         fmt::format("what a framework keeps of each GPU, where the cluster does not say; else {}", kReserve))
+  app.add_option("--reserve", source.reserve,
+                 fmt::format("what a framework keeps of each GPU, where the cluster does not say; else {}",
+                             scenarios::kReserve))
       ->option_text("SIZE+P%");
 }
 
@@ -247,7 +247,7 @@ void LoadedProblem::TellImplausibleTimes() const {
 }
 
 void LoadedProblem::Meet(const sim::CostModel& model, const std::string& reserve) {
-  FillFromFramework(cluster_, graph_, reserve);
+  scenarios::FillFromFramework(cluster_, graph_, reserve);
   const cost_models::Catalogue& catalogue = catalogue_ ? *catalogue_ : cost_models::BuiltinCatalogue();
   problem_ = std::make_unique<sim::Problem>(
       graph_, cluster_, sim::PriceOps(graph_, cluster_, *cost_models::MovingMeasuredTimes(model, catalogue)));

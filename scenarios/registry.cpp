@@ -90,6 +90,12 @@ constexpr Foreign kForeign[] = {
 }  // namespace
 
 void RefuseForeign(const std::string& content, const std::string& source) {
+  if (source.ends_with(".py")) {
+    throw InputError(
+        fmt::format("{0}: is a program; capture the model that its function gives: python -m "
+                    "stowplan.capture {0}:FUNCTION --out graph.json",
+                    source));
+  }
   for (const Foreign& row : kForeign) {
     // A header of safetensors begins with its length in 8 bytes, which text is not: the last ones are zeros.
     if (std::string_view(content).substr(std::min(row.at, content.size())).starts_with(row.mark) &&

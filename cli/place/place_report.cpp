@@ -8,7 +8,7 @@
 #include "output/console.h"
 #include "problem/explain/memory_parts.h"
 #include "problem/explain/report.h"
-#include "problem/framework/framework.h"
+#include "problem/explain/rules_text.h"
 
 namespace stowplan::cli {
 namespace {

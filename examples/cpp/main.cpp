@@ -4,6 +4,7 @@
 #include "agents/agent.h"
 #include "agents/plugin.h"
 #include "cost_models/cost_models.h"
+#include "scenarios/clusters/framework.h"
 #include "scenarios/scenarios.h"
 
 using namespace stowplan;
@@ -20,8 +21,10 @@ int main(int arguments, char** argument) {
   graph.Finish();
 
   const auto& catalogue = cost_models::BuiltinCatalogue();
-  const sim::Cluster cluster = scenarios::LoadCluster("p100(gpus=2)", catalogue);  // or the path of a file
-  const auto prices = cost_models::MakeCostModel("");                              // the default chain
+  sim::Cluster cluster = scenarios::LoadCluster("p100(gpus=2)", catalogue);  // or the path of a file
+  scenarios::FillFromFramework(cluster,
+                               graph);  // host processes, order, reserve, where the cluster leaves them open
+  const auto prices = cost_models::MakeCostModel("");  // the default chain
   const sim::Problem problem(graph, cluster, sim::PriceOps(graph, cluster, *prices));
 
   const sim::DeviceIndex gpu = cluster.Find("gpu0");

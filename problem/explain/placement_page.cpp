@@ -11,7 +11,7 @@
 #include "problem/explain/memory_parts.h"
 #include "problem/explain/page_data.h"
 #include "problem/explain/report.h"
-#include "problem/framework/framework.h"
+#include "problem/explain/rules_text.h"
 
 namespace stowplan::problem {
 namespace {

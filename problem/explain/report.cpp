@@ -8,7 +8,7 @@
 
 #include "output/console.h"
 #include "problem/explain/path_shares.h"
-#include "problem/framework/framework.h"
+#include "problem/explain/rules_text.h"
 #include "sim/analysis/explain.h"
 
 namespace stowplan::problem {

@@ -5,8 +5,8 @@
 #include "output/console.h"
 #include "problem/explain/memory_parts.h"
 #include "problem/explain/report.h"
+#include "problem/explain/rules_text.h"
 #include "problem/explain/study.h"
-#include "problem/framework/framework.h"
 
 namespace stowplan::problem {
 namespace {

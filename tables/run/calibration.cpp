@@ -10,9 +10,9 @@
 
 #include "agents/agent.h"
 #include "output/console.h"
-#include "problem/framework/framework.h"
 #include "problem/loaded_problem.h"
 #include "problem/provenance.h"
+#include "scenarios/clusters/framework.h"
 #include "scenarios/scenarios.h"
 #include "sim/base/error.h"
 #include "tables/testbed.h"
@@ -132,7 +132,7 @@ double SimulateSeconds(const TableDefinition& table, const std::vector<KindParam
       if (device.kind == table.parameters[p].kind) device.launch_cost = sim::FromMicros(values[p]);
     }
   }
-  problem::FillFromFramework(cluster, cell.graph);
+  scenarios::FillFromFramework(cluster, cell.graph);
   const auto model = cost_models::MakeCostModel(ModelSpec(table, borrowed, values));
   const sim::Problem problem(cell.graph, cluster, sim::PriceOps(cell.graph, cluster, *model));
   const agents::Task task = agents::MakeTask(problem, cell.grouper, cell.devices);

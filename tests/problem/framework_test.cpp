@@ -1,10 +1,11 @@
 // What a cluster leaves to the framework: who issues, in which order, what is reserved.
-#include "problem/framework/framework.h"
+#include "scenarios/clusters/framework.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "agents/task.h"
+#include "problem/explain/rules_text.h"
 #include "problem/loaded_problem.h"
 #include "problem/placement_source.h"
 #include "sim/base/error.h"

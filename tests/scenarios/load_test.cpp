@@ -81,6 +81,12 @@ TEST_F(LoadTest, FilesOfWeightsAreRefusedAsWhatTheyAre) {
   }
 }
 
+TEST_F(LoadTest, AProgramIsToBeCaptured) {
+  formats::WriteFile(Path("model.py"), "def small():\n  return None\n");
+  EXPECT_THAT(ErrorOf([&] { LoadGraph(Path("model.py")); }),
+              HasSubstr("stowplan.capture " + Path("model.py") + ":FUNCTION"));
+}
+
 TEST(ImportersTest, RecogniseTheirOwnAndNothingElse) {
   const std::string graph = formats::PrintGraph(LoadGraph("chain"));
   for (const ImporterRow& importer : Importers()) {

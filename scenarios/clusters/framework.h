@@ -7,24 +7,18 @@
 #include "sim/cluster.h"
 #include "sim/op_graph.h"
 
-namespace stowplan::problem {
+namespace stowplan::scenarios {
 
 // Kept free on a GPU whose cluster says nothing or `reserve: auto`. CUDA's context takes 0.3 to 0.4 GB since kernels are
 // loaded when they are first used (pytorch/pytorch#107667, #109888), 1 GB with the libraries of a language model; 1.8 of 77
 // GiB lay in gaps that the allocator could not use (vllm-project/compressed-tensors#587, which keeps 5 %).
 inline constexpr char kReserve[] = "500MiB+4%";
 
-// Fills in what the cluster leaves open:
+// Fills in what the cluster leaves open, which a simulator takes as a process each, ops as they are ready and no reserve:
 //  - a host process for each device where the graph has ranks, or micro-batches in a pipeline's order, else one process;
 //  - the order of the program;
 //  - `reserve` of each GPU, "SIZE", "P%" or "SIZE+P%"; empty = kReserve, of whose size a toy gives an eighth of its memory at most.
 // Throws InputError for another text, for a reserve that leaves a GPU nothing, and for one that no GPU takes.
 void FillFromFramework(sim::Cluster& cluster, const sim::OpGraph& graph, const std::string& reserve = "");
 
-// "Of each GPU's memory 0.88 GB are kept for the framework, …" Empty where nothing is.
-std::string ReserveText(const sim::Cluster& cluster);
-
-// Which of these rules hold: "native rules, one host process, program order"; "published rules" know no host.
-std::string RulesText(const sim::Cluster& cluster);
-
-}  // namespace stowplan::problem
+}  // namespace stowplan::scenarios

@@ -1,4 +1,4 @@
-#include "problem/framework/framework.h"
+#include "scenarios/clusters/framework.h"
 
 #include <algorithm>
 #include <cmath>
@@ -6,11 +6,10 @@
 
 #include <fmt/format.h>
 
-#include "output/console.h"
 #include "sim/base/error.h"
 #include "sim/formats/document/units_text.h"
 
-namespace stowplan::problem {
+namespace stowplan::scenarios {
 namespace {
 
 struct Reserve {
@@ -88,27 +87,4 @@ void FillFromFramework(sim::Cluster& cluster, const sim::OpGraph& graph, const s
   }
 }
 
-std::string ReserveText(const sim::Cluster& cluster) {
-  sim::Bytes least = 0, most = 0;
-  for (const sim::Device& device : cluster.devices) {
-    if (device.reserve == 0) continue;
-    least = least == 0 ? device.reserve : std::min(least, device.reserve);
-    most = std::max(most, device.reserve);
-  }
-  if (most == 0) return "";
-  const std::string up_to = output::BytesText(static_cast<double>(most));
-  return fmt::format("Of each GPU's memory {} are kept for the framework, the rest may be filled.",
-                     least == most ? up_to : output::BytesText(static_cast<double>(least)) + " to " + up_to);
-}
-
-std::string RulesText(const sim::Cluster& cluster) {
-  const sim::Dispatch& dispatch = cluster.dispatch;
-  const std::string rules = fmt::format("{} rules", sim::ToString(cluster.rules));
-  if (cluster.rules != sim::Rules::kNative) return rules;
-  return fmt::format(
-      "{}, {}, {}", rules,
-      dispatch.per == sim::Dispatch::Per::kProcess ? "one host process" : "a host process each device",
-      dispatch.order == sim::Dispatch::Order::kProgram ? "program order" : "ops as they are ready");
-}
-
-}  // namespace stowplan::problem
+}  // namespace stowplan::scenarios
