@@ -20,6 +20,7 @@
 #include "agents/plugin.h"
 #include "problem/plausibility.h"
 #include "python/episodes.h"
+#include "python/estimates.h"
 #include "python/prepared.h"
 #include "scenarios/importers/aten.h"
 #include "scenarios/scenarios.h"
@@ -471,6 +472,7 @@ PYBIND11_MODULE(_core, module) {
   BindGraph(module);
   BindProblem(module);
   BindEpisodes(module);
+  BindEstimates(module);
   module.def("train", &TrainOn);
   module.def("write_file", &formats::WriteFile);
   module.def("set_plugin_folder", &agents::SetPluginFolder);

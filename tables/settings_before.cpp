@@ -123,4 +123,18 @@ bool AnyBefore(const TableResults& results, const std::string& block_key,
   });
 }
 
+std::set<const CellSummary*> CellsBefore(const TableResults& results) {
+  Today today;
+  std::set<const CellSummary*> before;
+  for (const TableBlock& block : results.table().blocks) {
+    for (const TableColumn& column : block.columns) {
+      for (const TableLine& line : block.lines) {
+        if (Count(results, block, {line.key}, column, today).before > 0)
+          before.insert(&results.At(block.key, line.key, column.key));
+      }
+    }
+  }
+  return before;
+}
+
 }  // namespace stowplan::tables

@@ -2,6 +2,7 @@
 // and its grouper with all parameters in force.
 #pragma once
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -17,5 +18,8 @@ std::string SettingsBefore(const TableResults& results);
 // none.
 bool AnyBefore(const TableResults& results, const std::string& block, const std::vector<std::string>& rows,
                const std::string& column);
+
+// All cells that are.
+std::set<const CellSummary*> CellsBefore(const TableResults& results);
 
 }  // namespace stowplan::tables

@@ -24,6 +24,7 @@
 #include "sim/formats/document/source.h"
 #include "sim/formats/formats.h"
 #include "sim/formats/outputs.h"
+#include "tables/cells.h"
 #include "tables/files/table_file.h"
 #include "tables/report/derived.h"
 #include "tables/report/learned.h"
@@ -165,6 +166,7 @@ class TableVerb : public Command {
     const tables::TableResults results(table, tables::ParseRows(rows, RowsPath()), misses);
     formats::MakeFolder(folder_.string());
     if (keep_rows) WriteIn("rows.csv", rows);
+    WriteIn("cells.csv", tables::PrintCells(results));
     tables::RenderedTable rendered = tables::BuildRenderedTable(results);
     if (const std::string before = tables::SettingsBefore(results); !before.empty())
       rendered.facts.emplace_back("of settings before today's", before);

@@ -1,0 +1,13 @@
+// cells.csv: every cell of a table, its seeds put together, the published number beside it. What python/stowplan/report reads
+// beside rows.csv; docs/formats.md#cells.csv says what the columns are.
+#pragma once
+
+#include <string>
+
+#include "tables/results.h"
+
+namespace stowplan::tables {
+
+std::string PrintCells(const TableResults& results);
+
+}  // namespace stowplan::tables
