@@ -60,6 +60,7 @@ std::vector<std::pair<const char*, std::string>> FieldsOf(const TableResults& re
           {"devices", column.devices},
           {"grouper", column.grouper.empty() ? line.GrouperOf(column) : column.grouper},
           {"own_grouper", column.grouper},
+          {"column_kind", ToString(column.kind)},
           {"kind", ToString(cell.kind)},
           {"in_paper", YesNo(column.published)},
           {"sampled", YesNo(cell.sampled)},

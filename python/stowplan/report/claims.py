@@ -1,0 +1,604 @@
+"""What becomes of each claim: holds, does not hold, undecided, did not learn, cannot be tested here (docs/protocol.md#claims)."""
+
+import math
+from dataclasses import dataclass, field
+from typing import Any, Callable, Dict, List, Optional, Tuple
+
+from .. import _core
+from .._core import InputError
+from . import studies, words
+from .gate import Gate
+from .table import Block, Cell, Column, Estimate, Table, mean_over, median, over, spec
+
+HOLDS, FAILS, OPEN, UNLEARNED, UNTESTED = "holds", "does not hold", "undecided", "did not learn", "cannot be tested here"
+#: What is nearer than this is level.
+TIE = 0.01
+RANDOM = ("random_op", "random_group", "random_block")
+LOCAL_SEARCH = ("local_search", "local_search_trivial")
+#: A learner that takes so many times as long as its control did not learn.
+LOST_TO_CONTROL = 1.03
+LEAST_GROWTH = 1.05
+
+
+@dataclass
+class Verdict:
+    """Of one claim in one place."""
+
+    claim: str
+    word: str = UNTESTED
+    ours: str = "not run"
+    of_paper: bool = True
+    see: str = ""
+    family: str = ""  # claims that differ in one thing alone have one; a page shows a line for each
+    member: str = ""
+    subjects: List[str] = field(default_factory=list)  # columns; where one is a learner that did not learn, nothing is judged
+    ratio: Optional[float] = None  # what is judged, where it is one number
+    untrained: Optional[bool] = None  # whether the same network without learning meets it too
+    unlearned: str = ""  # title of the column that did not learn
+
+
+@dataclass
+class Claim:
+    """One entry of the file for one block, row or column of those that it names."""
+
+    kind: str
+    says: Dict[str, Any]
+    block: Block
+    text: str
+    family: str = ""
+    member: str = ""
+    rows: List[str] = field(default_factory=list)
+    columns: List[str] = field(default_factory=list)
+    than: List[str] = field(default_factory=list)
+
+    def verdict(self, text: str = "") -> Verdict:
+        of_paper = self.kind != "opponents" and not self.says.get("ours", False)
+        return Verdict(text or self.text, of_paper=of_paper, see=self.says.get("see", ""), family=self.family, member=self.member)
+
+    @property
+    def limit(self) -> float:
+        if "takes" in self.says:
+            return _seconds(self.says["takes"])
+        return float(next(self.says[key] for key in ("by", "at_most", "below", "at_least", "above", "within") if key in self.says))
+
+    @property
+    def strict(self) -> bool:
+        """What is equal to the limit does not meet it."""
+        return "below" in self.says or "above" in self.says
+
+
+def _seconds(text: Any) -> float:
+    for unit, factor in (("ms", 1e-3), ("us", 1e-6), ("s", 1)):
+        if str(text).endswith(unit):
+            return float(str(text)[:-len(unit)]) * factor
+    return float(text)
+
+
+def _list(value: Any) -> List[str]:
+    return [] if value is None else value if isinstance(value, list) else [value]
+
+
+# ---- words of an interval
+
+
+def both_ends(estimate: Estimate, word: Callable[[float], str]) -> str:
+    """What is said at both ends of the interval, undecided where they differ."""
+    low = word(estimate.low)
+    return low if low == word(estimate.high) else OPEN
+
+
+def at_most(estimate: Estimate, limit: float, strict: bool) -> str:
+    """A tie is no slower (at most 1), and not faster (below 1)."""
+    if limit == 1 and estimate.tie:
+        return FAILS if strict else HOLDS
+    return both_ends(estimate, lambda ratio: HOLDS if (ratio < limit if strict else ratio <= limit) else FAILS)
+
+
+def _at_least(estimate: Estimate, claim: Claim) -> str:
+    return both_ends(estimate, lambda ratio: HOLDS if (ratio > claim.limit if claim.strict else ratio >= claim.limit) else FAILS)
+
+
+def _judge(verdict: Verdict, estimate: Estimate, claim: Claim, more_graphs: bool = False) -> None:
+    verdict.word = at_most(estimate, claim.limit, claim.strict)
+    verdict.ours = words.compared(estimate)
+    if claim.limit == 1 and estimate.tie:
+        verdict.ours += ", level"
+    if verdict.word == OPEN and not estimate.open and not more_graphs:
+        seeds = estimate.seeds_to_decide(claim.limit)
+        verdict.ours += f"; about {seeds} seeds would decide" if seeds else "; more than 1,000 seeds would decide"
+
+
+# ---- kinds
+
+
+def _against_baseline(claim: Claim, verdict: Verdict) -> Optional[float]:
+    """The best that anything else found; None where there is nothing to compare."""
+    row, baseline = claim.rows[0], claim.than[0]
+    base = claim.block.at(row, baseline)
+    if base.median is None or not claim.block.of_row(row, but=baseline):
+        return None
+    best = claim.block.best(row, but=baseline)
+    if best is None:
+        verdict.ours = f"nothing but {base.column.title} fits"
+        return math.inf
+    verdict.ours = f"found {words.seconds(best[0])} s by {_by(best)}, {words.faster(best[0] / base.median)} than {base.column.title}"
+    return best[0]
+
+
+def _by(best: Tuple[float, Cell, Any]) -> str:
+    return best[1].column.title + (f" (seed {best[2].seed})" if best[1].sampled else "")
+
+
+def _exists(claim: Claim) -> List[Verdict]:
+    """Found by any seed holds; excluded by the proven bound does not; else undecided, since not finding it is no proof."""
+    verdict = claim.verdict()
+    best = _against_baseline(claim, verdict)
+    if best is not None:
+        wanted = (1 - claim.limit) * claim.block.at(claim.rows[0], claim.than[0]).median
+        bound = claim.block.bound(claim.rows[0])
+        verdict.word = HOLDS if best <= wanted else OPEN
+        if bound is not None and bound > wanted:
+            verdict.word = FAILS
+            verdict.ours += f"; nothing below {words.seconds(bound)} s is possible"
+    return [verdict]
+
+
+def _nothing_faster(claim: Claim) -> List[Verdict]:
+    verdict = claim.verdict()
+    best = _against_baseline(claim, verdict)
+    if best is not None:
+        as_fast = (1 - TIE) * claim.block.at(claim.rows[0], claim.than[0]).median
+        bound = claim.block.bound(claim.rows[0])
+        verdict.word = FAILS if best < as_fast else OPEN
+        if bound is not None and bound >= as_fast:
+            verdict.word = HOLDS
+            verdict.ours += f"; nothing below {words.seconds(bound)} s is possible"
+    return [verdict]
+
+
+def _found(claim: Claim) -> List[Verdict]:
+    """In seconds, where a part of a baseline says little because the baseline itself is not met."""
+    verdict = claim.verdict()
+    best = claim.block.best(claim.rows[0])
+    if best is not None:
+        verdict.ours = f"found {words.seconds(best[0])} s by {_by(best)}"
+        verdict.word = HOLDS if best[0] <= claim.limit else OPEN
+        bound = claim.block.bound(claim.rows[0])
+        if bound is not None:
+            verdict.word = FAILS if bound > claim.limit else verdict.word
+            verdict.ours += f"; nothing below {words.seconds(bound)} s is possible"
+    return [verdict]
+
+
+def _ratio(claim: Claim) -> List[Verdict]:
+    verdict = claim.verdict()
+    ours, theirs = (claim.block.at(claim.rows[0], key) for key in (claim.columns[0], claim.than[0]))
+    if not ours.run or not theirs.run:
+        return [verdict]
+    verdict.subjects = [ours.column.key, theirs.column.key]
+    if ours.median is None and theirs.median is None:
+        verdict.ours, verdict.word = "neither fits", OPEN
+        return [verdict]
+    estimate = over([ours], [theirs])
+    if ours.median is not None and theirs.median is not None:
+        verdict.ratio = estimate.value
+    _judge(verdict, estimate, claim)
+    return [verdict]
+
+
+def _beats_all(claim: Claim, text: str, column: str, opponents: List[str]) -> Verdict:
+    """Holds if every row is won, does not if one is lost; level is not won. At equal samples alone."""
+    verdict = claim.verdict(text)
+    verdict.subjects = [column]
+    tally = _Tally()
+    for row in claim.block.rows:
+        learner = claim.block.at(row.key, column)
+        cells = [claim.block.at(row.key, key) for key in opponents]
+        if learner.run and all(cell.run and (not cell.sampled or cell.budget == learner.budget) for cell in cells):
+            estimate = over([learner], cells)
+            tally.add(row.name, at_most(estimate, 1, True), words.faster(estimate.value))
+    tally.fill(verdict, len(claim.block.rows), len(claim.block.rows))
+    return verdict
+
+
+class _Tally:
+    """Rows by word."""
+
+    def __init__(self) -> None:
+        self.rows: Dict[str, List[str]] = {HOLDS: [], FAILS: [], OPEN: []}
+
+    def add(self, row: str, word: str, figure: str) -> None:
+        self.rows[word].append(f"{row} ({figure})")
+
+    def fill(self, verdict: Verdict, rows: int, wanted: int) -> None:
+        """Of so many rows, run or not, `wanted` are to be won."""
+        if not any(self.rows.values()):
+            return
+        won, lost = len(self.rows[HOLDS]), len(self.rows[FAILS])
+        verdict.word = HOLDS if won >= wanted else FAILS if rows - lost < wanted else OPEN
+        verdict.ours = f"won {won} of {rows} rows" + "".join(
+            f"; {name} {len(those)}: {words.listed(those)}" for name, those in (("lost", self.rows[FAILS]), ("undecided", self.rows[OPEN]))
+            if those)
+
+
+def _beats(claim: Claim) -> List[Verdict]:
+    return [_beats_all(claim, claim.text, claim.columns[0], claim.than)]
+
+
+def _opponents(claim: Claim) -> List[Verdict]:
+    verdicts = []
+    for key in claim.columns:
+        title = claim.block.column(key).title
+        for opponents, name in ((RANDOM, "three kinds of random search"), (LOCAL_SEARCH, "both local searches")):
+            beats = f" beats {name} at equal samples in every row"
+            verdict = _beats_all(claim, title + beats, key, list(opponents))
+            if len(claim.columns) > 1:
+                verdict.family, verdict.member = "each learner" + beats, title
+            verdicts.append(verdict)
+    return verdicts
+
+
+def _fits(record: Any) -> float:
+    return record.samples_to_best or 0 if math.isfinite(record.seconds) else math.inf
+
+
+def _median_over(cell: Cell, seeds: List[int], value: Callable[[Any], float]) -> float:
+    by_seed = {record.seed: record for record in cell.records}
+    return median([value(by_seed[seed]) for seed in seeds])
+
+
+def _speedup(ours: float, theirs: float) -> float:
+    """How many times fewer; 0 = never, 1 where neither gets anywhere."""
+    if math.isinf(ours):
+        return 1 if math.isinf(theirs) else 0
+    return theirs / ours
+
+
+class _Samples:
+    """Samples of theirs to within 1 % of its final best, and of ours to be as good as their final median."""
+
+    def __init__(self, ours: Cell, theirs: Cell) -> None:
+        self.ours, self.theirs = ours, theirs
+        self.known: Dict[Tuple[int, float], float] = {}
+
+    def __call__(self, seeds: List[int]) -> Tuple[float, float]:
+        goal = _median_over(self.theirs, seeds, lambda record: record.seconds)
+
+        def reach(record: Any) -> float:
+            key = record.seed, goal
+            if key not in self.known:
+                self.known[key] = record.cost_to(goal)[0]
+            return self.known[key]
+
+        theirs = _median_over(self.theirs, seeds, lambda r: float(r.fields["samples_to_1pct"] or math.inf))
+        return _median_over(self.ours, seeds, reach), theirs
+
+
+def _to_match(ours: Cell, theirs: Cell) -> Optional[Estimate]:
+    samples = _Samples(ours, theirs)
+    return _core.estimate_over([ours.times, theirs.times], lambda seeds: _speedup(*samples(seeds))) if ours.run and theirs.run else None
+
+
+def _to_own_best(ours: Cell, theirs: Cell) -> Optional[Estimate]:
+    """As the papers count, whatever the bests are. None where rows do not have the count."""
+    if not ours.run or not theirs.run or any(_fits(record) == 0 for cell in (ours, theirs) for record in cell.records):
+        return None
+    return _core.estimate_over([ours.times, theirs.times], lambda seeds: _speedup(*(_median_over(cell, seeds, _fits) for cell in (ours, theirs))))
+
+
+def _end_on_one(ours: Cell, theirs: Cell) -> bool:
+    """Then the counts say when each first drew greedily: unlike draws."""
+    return all(cell.records and all(record.on_one_device for record in cell.records) for cell in (ours, theirs))
+
+
+def _fewer_samples(claim: Claim) -> List[Verdict]:
+    """Two readings: samples to be as good as the other, and samples of both to their own best, as the papers count."""
+    verdicts = []
+    for speedup, reading in ((_to_match, ""), (_to_own_best, "; counted to the own best, as papers do")):
+        verdict = claim.verdict(claim.text + reading)
+        verdict.family += reading if verdict.family else ""
+        verdict.subjects = [claim.columns[0], claim.than[0]]
+        tally, on_one = _Tally(), []
+        for row in claim.block.rows:
+            ours, theirs = (claim.block.at(row.key, key) for key in verdict.subjects)
+            estimate = speedup(ours, theirs) if ours.budget == theirs.budget else None
+            if estimate is None:
+                continue
+            if _end_on_one(ours, theirs):
+                on_one.append(row.name)
+                tally.add(row.name, OPEN, "both end on one device")
+                continue
+            word = _at_least(estimate, claim) if ours.median is not None or theirs.median is not None else OPEN
+            tally.add(row.name, word, "never" if estimate.value == 0 else f"{words.seconds(estimate.value)} times fewer")
+        tally.fill(verdict, len(claim.block.rows), claim.says.get("in_rows", len(claim.block.rows)))
+        if on_one and len(on_one) == sum(map(len, tally.rows.values())):
+            verdict.word, verdict.ours = OPEN, "both end on one device in every row"
+        verdicts.append(verdict)
+    return verdicts
+
+
+def _fewer_samples_on_average(claim: Claim) -> List[Verdict]:
+    verdict = claim.verdict()
+    verdict.subjects = [claim.columns[0], claim.than[0]]
+    pairs = [tuple(claim.block.at(row.key, key) for key in verdict.subjects) for row in claim.block.rows]
+    if not all(ours.run and theirs.run and ours.budget == theirs.budget for ours, theirs in pairs):
+        return [verdict]
+    pairs = [pair for pair in pairs if not _end_on_one(*pair)]
+    if not pairs:
+        verdict.word, verdict.ours = OPEN, "both end on one device in every row"
+        return [verdict]
+    samples = [_Samples(*pair) for pair in pairs]
+
+    def statistic(seeds: List[int]) -> float:
+        logs = 0.0
+        for one in samples:
+            ours, theirs = (min(number, one.ours.budget) for number in one(seeds))
+            logs += math.log(theirs / ours)
+        return math.exp(logs / len(samples))
+
+    estimate = _core.estimate_over([cell.times for pair in pairs for cell in pair], statistic)
+    verdict.ours = "no seed that all cells have" if estimate.unpaired else f"the other needs {words.times(estimate)} as many"
+    verdict.word = _at_least(estimate, claim)
+    return [verdict]
+
+
+def _mean_ratio(claim: Claim) -> List[Verdict]:
+    verdict = claim.verdict()
+    verdict.subjects = [claim.columns[0], claim.than[0]]
+    pairs = [tuple(claim.block.at(row.key, key) for key in verdict.subjects) for row in claim.block.rows]
+    if not all(cell.run for pair in pairs for cell in pair):
+        return [verdict]
+    verdict.word = OPEN
+    no_fit = [ours.row.name for ours, theirs in pairs if ours.median is None or theirs.median is None]
+    if no_fit:
+        verdict.ours = "no mean, out of memory in " + words.listed(no_fit)
+        return [verdict]
+    estimate = mean_over(pairs, claim.block.more_graphs)
+    if estimate.unpaired:
+        verdict.ours = "no seed that all cells have"
+        return [verdict]
+    verdict.ratio = estimate.value
+    _judge(verdict, estimate, claim, claim.block.more_graphs)
+    return [verdict]
+
+
+def _out_of_memory(claim: Claim) -> List[Verdict]:
+    """Beside it how often one card alone holds the model, so that memory cannot be why."""
+    verdict = claim.verdict()
+    pairs = [tuple(claim.block.at(row.key, key) for key in (claim.columns[0], claim.than[0])) for row in claim.block.rows]
+    if all(cell.run for pair in pairs for cell in pair):
+        papers = [(cell, one) for cell, one in pairs if cell.published is not None and math.isinf(cell.published)]
+        verdict.ours = (f"does not fit in {sum(cell.state == 'oom' for cell, _ in pairs)} rows here, in "
+                        f"{sum(cell.state == 'oom' for cell, _ in papers)} of the paper's {len(papers)}; in "
+                        f"{sum(one.state == 'fits' for _, one in papers)} of these the whole model fits on one card here")
+    return [verdict]
+
+
+def _untested(claim: Claim) -> List[Verdict]:
+    verdict = claim.verdict()
+    verdict.ours = "no rows"
+    return [verdict]
+
+
+def _slower(claim: Claim) -> List[Verdict]:
+    """Every cell of some rows and columns, rules alone."""
+    verdict = claim.verdict()
+    pairs = [(claim.block.at(row, column), claim.block.at(row, claim.than[0])) for row in claim.rows for column in claim.columns]
+    ratios = [ours.median / one.median for ours, one in pairs if ours.median is not None and one.median is not None]
+    if ratios and all(cell.run for pair in pairs for cell in pair):
+        verdict.ours = f"{min(ratios):.2f} to {max(ratios):.2f} times as long"
+        verdict.word = HOLDS if min(ratios) >= claim.limit else FAILS
+    return [verdict]
+
+
+def _grows(claim: Claim) -> List[Verdict]:
+    """From the first row to the last; less than a twentieth is no growth."""
+    verdict = claim.verdict()
+    verdict.subjects = [claim.columns[0]]
+    cells = [claim.block.at(row, claim.columns[0]) for row in claim.rows]
+    if all(cell.median is not None for cell in cells):
+        growth = over([cells[-1]], [cells[0]])
+        verdict.ours = ", ".join(words.seconds(cell.median) for cell in cells) + f" s, {words.compared(growth)} {claim.says['named']}"
+        verdict.word = both_ends(growth, lambda r: HOLDS if r >= claim.limit else FAILS if r < LEAST_GROWTH else OPEN)
+    return [verdict]
+
+
+def _close(claim: Claim) -> List[Verdict]:
+    """Cells of rules beside their published numbers, and those of another block."""
+    verdict = claim.verdict()
+    cells = [one.split("/") for one in claim.says["cells"]]
+    ratios = [claim.block.at(*cell).ratio for cell in cells]
+    if None not in ratios:
+        verdict.word = HOLDS if all(abs(ratio - 1) <= claim.limit for ratio in ratios) else FAILS
+        verdict.ours = "; ".join(f"{claim.block.row(row).title} {words.faster(ratio)} than published" for (row, _), ratio in zip(cells, ratios))
+    return [verdict]
+
+
+def _others_fit(claim: Claim) -> List[Verdict]:
+    """Some rules fit in none of the rows, and something else does in each."""
+    verdict = claim.verdict()
+    cells = [claim.block.at(row, column) for row in claim.rows for column in claim.columns]
+    if all(cell.run for cell in cells):
+        fail = all(cell.state == "oom" for cell in cells)
+        some = all(any(cell.feasible for cell in claim.block.of_row(row, but=claim.says.get("except", ""))) for row in claim.rows)
+        verdict.ours = ("they do not fit" if fail else "some of them fit") + ("; others do" if some else "; nothing else does")
+        verdict.word = FAILS if not fail else HOLDS if some else OPEN
+    return [verdict]
+
+
+def _best_is_longer(claim: Claim) -> List[Verdict]:
+    """The best step of one row against that of another: what is found in one and proven of the other decides."""
+    verdict = claim.verdict()
+    first, last = claim.rows[0], claim.rows[-1]
+    longer, shorter = (claim.block.best(row, but=claim.says.get("except", "")) for row in (first, last))
+    bounds = [claim.block.bound(row) for row in (first, last)]
+    if longer and shorter and None not in bounds:
+        verdict.ours = " and ".join(f"{words.seconds(best[0])} s on {claim.block.row(row).gpus} GPUs (at least {words.seconds(bound)})"
+                                    for best, row, bound in zip((longer, shorter), (first, last), bounds))
+        verdict.word = FAILS if longer[0] <= bounds[1] else HOLDS if shorter[0] < bounds[0] else OPEN
+    return [verdict]
+
+
+def _takes(claim: Claim) -> List[Verdict]:
+    """Placements that nobody searched for and that take less than half of it refute it."""
+    verdict = claim.verdict()
+    cell = claim.block.at(claim.rows[0], claim.columns[0])
+    if cell.median is None:
+        verdict.ours = f"{claim.says['named']} do not fit" if cell.state == "oom" else verdict.ours
+    else:
+        verdict.ours = f"{claim.says['named']} take {words.seconds(cell.median)} s"
+        verdict.word = FAILS if cell.median < claim.limit / 2 else OPEN
+    return [verdict]
+
+
+KINDS: Dict[str, Callable[[Claim], List[Verdict]]] = {
+    "exists": _exists, "nothing_faster": _nothing_faster, "found": _found, "ratio": _ratio, "beats": _beats, "opponents": _opponents,
+    "fewer_samples": _fewer_samples, "fewer_samples_on_average": _fewer_samples_on_average, "mean_ratio": _mean_ratio,
+    "out_of_memory": _out_of_memory, "untested": _untested, "slower": _slower, "grows": _grows, "close": _close,
+    "others_fit": _others_fit, "best_is_longer": _best_is_longer, "takes": _takes}
+
+
+# ---- of a table
+
+
+def _read(table: Table, says: Dict[str, Any]) -> List[Claim]:
+    """All that an entry makes: of each block, row or column that it names one."""
+    kind = says.get("kind")
+    where = f"{table.file.name}: claim \"{says.get('claim', kind)}\""
+    if kind not in KINDS:
+        raise InputError(f"{where}: {kind} is no kind of claim; there are {', '.join(KINDS)}.")
+    several, keys = next(((name, says[name]) for name in ("blocks",) if name in says), ("", []))
+    claims = []
+    for key in keys or [says.get("block", "")]:
+        try:
+            block = table.block(key)
+        except StopIteration:
+            raise InputError(f"{where}: there is no block {key}; there are {', '.join(one.key for one in table.blocks)}.") from None
+        rows = _list(says.get("row")) or ([row.key for row in block.rows] if says.get("rows") == "all" else _list(says.get("rows")))
+        columns = _list(says.get("column")) or _list(says.get("columns"))
+        for name, given, known in (("row", rows, [row.key for row in block.rows]),
+                                   ("column", columns + _list(says.get("than")), [column.key for column in block.columns])):
+            for one in given:
+                if one not in known:
+                    raise InputError(f"{where}: block {block.key} has no {name} {one}; it has {', '.join(known)}.")
+        claim = Claim(kind, says, block, says.get("claim", ""), "", "", rows, columns, _list(says.get("than")))
+        if several:
+            _name(claim, "{block}", block.title, says.get("each", "each block"), len(keys))
+        each = [claim]
+        if kind == "ratio" and says.get("rows") == "all":
+            each = [_copy(claim, rows=[row], mark="{row}", title=block.row(row).name, each=says.get("each", "each row"), of=len(rows))
+                    for row in rows]
+        elif kind == "mean_ratio" and "columns" in says:
+            each = [_copy(claim, columns=[column], mark="{column}", title=block.column(column).title, each=says.get("each", "each agent"),
+                          of=len(columns)) for column in columns]
+        claims += each
+    return claims
+
+
+def _copy(claim: Claim, mark: str, title: str, each: str, of: int, **changed: Any) -> Claim:
+    one = Claim(**{**vars(claim), **changed})
+    _name(one, mark, title, each, of)
+    return one
+
+
+def _name(claim: Claim, mark: str, title: str, each: str, of: int) -> None:
+    if of > 1:
+        claim.family, claim.member = claim.text.replace(mark, each), title
+    claim.text = claim.text.replace(mark, title)
+
+
+def _gate_spec(agent: str) -> str:
+    """"rnn(preset=tuned)", as the sanity suite names it; empty for a variant that it does not run."""
+    name, named = spec(agent)
+    return "" if set(named) - {"preset"} else f"{name}(preset={named.get('preset', 'tuned')})"
+
+
+def why_not_learned(gate: Gate, block: Block, rows: List[str], key: str) -> str:
+    """Empty where it learned, or where nothing says."""
+    column = block.column(key)
+    if column is None or not column.learner or column.untrained:
+        return ""
+    missed = gate.missed.get(_gate_spec(column.agent))
+    if missed:
+        return f"{column.title} {missed}"
+    lost, all_rows, last = 0, 0, None
+    for row in block.rows:
+        learner = block.at(row.key, key)
+        controls = [block.cells.get((row.key, one)) for one in ("factored", "factored_copy")]
+        if (rows and row.key not in rows) or not learner.run or any(one is None or not one.run or one.budget != learner.budget for one in controls):
+            continue
+        all_rows += 1
+        estimate = over([learner], controls)
+        if estimate.low > LOST_TO_CONTROL:
+            lost, last = lost + 1, estimate
+    if 2 * lost <= all_rows:
+        return ""
+    return f"{column.title} is {words.compared(last)} than its control" if all_rows == 1 \
+        else f"{column.title} lost to its control in {lost} of {all_rows} rows"
+
+
+def _settings_before(table: Table, block: Optional[Block], rows: List[str], key: str) -> bool:
+    return any(cell.settings_before and cell.run for cell in table.cells
+               if cell.column.key == key and (block is None or cell.block is block) and (not rows or cell.row.key in rows))
+
+
+def _excuse(table: Table, gate: Gate, block: Optional[Block], rows: List[str], verdict: Verdict) -> None:
+    """Not judged for a learner that did not learn; not lost where settings have changed since, nor won against an opponent whose have."""
+    if verdict.word == UNTESTED:
+        return
+    for subject in verdict.subjects:
+        why = why_not_learned(gate, block or table.block(), rows, subject)
+        if why:
+            verdict.word, verdict.ours = UNLEARNED, f"{why}; {verdict.ours}"
+            verdict.unlearned = (block or table.block()).column(subject).title
+            if not verdict.family and subject == verdict.subjects[0]:
+                verdict.ratio = None
+                verdict.family, verdict.member = verdict.unlearned + ": all that is claimed of it alone", verdict.claim
+            return
+    asked = verdict.subjects if verdict.word == FAILS else verdict.subjects[1:] if verdict.word == HOLDS else []
+    if any(_settings_before(table, block, rows, subject) for subject in asked):
+        verdict.word = OPEN
+        verdict.ours += "; some rows are of settings before today's"
+
+
+def untrained_twin(block: Block, key: str) -> Optional[Column]:
+    """The column of the same agent at learning rate 0, for one that learns from nothing else first."""
+    column = block.column(key)
+    if column is None or not column.learner or column.trained or column.untrained:
+        return None
+    name, named = spec(column.agent)
+    if (name == "doppler" and named.get("imitate") != "no") or (name == "mars" and named.get("pretrain") != "no"):
+        return None
+    return next((other for other in block.columns if other.learner and other.untrained and other.differs_only_in("lr", column)), None)
+
+
+def _ask_untrained(claim: Claim, verdicts: List[Verdict]) -> None:
+    """What holds of the same network without learning too is no merit of learning."""
+    for key in claim.columns:
+        twin = untrained_twin(claim.block, key)
+        about = [verdict for verdict in verdicts if verdict.subjects[:1] == [key]]
+        if twin is None or twin.key in claim.than or all(verdict.word != HOLDS for verdict in about):
+            continue
+        same = KINDS[claim.kind](Claim(**{**vars(claim), "columns": [twin.key]}))
+        if len(same) != len(about):
+            continue
+        for verdict, of_twin in zip(about, same):
+            if verdict.word == HOLDS and of_twin.word != UNTESTED:
+                verdict.untrained = of_twin.word == HOLDS
+                if verdict.untrained:
+                    verdict.ours += "; the same network without learning meets it too"
+
+
+def judge(table: Table, gate: Gate) -> List[Verdict]:
+    """Every claim of the table, those of its own study first."""
+    verdicts = studies.claims(table)
+    for verdict in verdicts:
+        _excuse(table, gate, None, [], verdict)
+    for says in table.says.get("claims", []):
+        for claim in _read(table, says):
+            of_claim = KINDS[claim.kind](claim)
+            for verdict in of_claim:
+                _excuse(table, gate, claim.block, claim.rows, verdict)
+            _ask_untrained(claim, of_claim)
+            verdicts += of_claim
+    return verdicts

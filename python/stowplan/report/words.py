@@ -1,0 +1,77 @@
+"""Numbers in words: "18 % faster (90 % interval 12 to 23)", "3.1 times as long"."""
+
+import math
+from typing import List, Optional
+
+from .table import Estimate
+
+
+def seconds(value: Optional[float]) -> str:
+    """Three digits: "0.724", "1.20", "37.5"; "OOM" where infinite."""
+    if value is None:
+        return "–"
+    if math.isinf(value):
+        return "OOM"
+    if value == 0:
+        return "0"
+    digits = max(0, 2 - math.floor(math.log10(abs(float(f"{value:.3g}")))))
+    return f"{value:.{digits}f}"
+
+
+def _percent(ratio: float) -> str:
+    amount = abs(1 - ratio) * 100
+    return f"{amount:.1f}" if amount < 9.95 else f"{amount:.0f}"
+
+
+def faster(ratio: float) -> str:
+    """Of a ratio of times: "18 % faster", "4.1 % slower", "as fast", "3.1 times as long"."""
+    if math.isinf(ratio):
+        return "does not fit"
+    if ratio == 0:
+        return "the other does not fit"
+    if _percent(ratio) == "0.0":
+        return "as fast"
+    if ratio > 2:
+        return f"{seconds(ratio)} times as long"
+    return f"{_percent(ratio)} % {'faster' if ratio < 1 else 'slower'}"
+
+
+def compared(estimate: Estimate) -> str:
+    """The same with its interval."""
+    text = faster(estimate.value)
+    if not estimate.sampled:
+        return text
+    of = f"{estimate.seeds} seed{'' if estimate.seeds == 1 else 's'}"
+    if estimate.open:
+        return f"{text} ({of}, too few for an interval)"
+    low, high = estimate.low, estimate.high
+    if max(low, high, estimate.value) > 2 or low == 0:
+        between = f"{seconds(low)} to {'no end' if math.isinf(high) else seconds(high)} times as long"
+    elif high <= 1 and estimate.value <= 1:
+        between = f"{_percent(high)} to {_percent(low)}"
+    elif low >= 1 and estimate.value >= 1:
+        between = f"{_percent(low)} to {_percent(high)}"
+    else:
+        between = f"{faster(low)} to {faster(high)}"
+    return f"{text} (90 % interval {between}; {of})"
+
+
+def times(estimate: Estimate) -> str:
+    """Of a ratio that is no time: "1.8 times (90 % interval 1.2 to 2.4; 3 seeds)"."""
+    text = f"{seconds(estimate.value)} times"
+    if not estimate.sampled:
+        return text
+    of = f"{estimate.seeds} seed{'' if estimate.seeds == 1 else 's'}"
+    if estimate.open:
+        return f"{text} ({of}, too few for an interval)"
+    high = "no end" if math.isinf(estimate.high) else seconds(estimate.high)
+    return f"{text} (90 % interval {seconds(estimate.low)} to {high}; {of})"
+
+
+def listed(items: List[str]) -> str:
+    """"a, b and c"."""
+    return items[0] if len(items) == 1 else ", ".join(items[:-1]) + " and " + items[-1] if items else ""
+
+
+def count(number: float) -> str:
+    return f"{number:,.0f}"
