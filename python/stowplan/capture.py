@@ -11,7 +11,7 @@
     weights     Variables, those of a module on one device, with their optimizer's state: as many bytes for each slot (sgd 0, momentum 1, adam 2)
     loss        the output, or its `loss`, where that is a number; else the mean cross-entropy over its last axis
     attention   scaled_dot_product_attention is one op that writes no scores, as on a GPU; --attention math has it as products and a softmax
-    types       those of the weights; with --autocast, products are bf16 or f16 and weights f32, with the casts that torch.autocast makes on a GPU
+    types       those of the weights; with --autocast, and where the model enters torch.autocast, products are bf16 or f16, with a GPU's casts
     collectives functional ones (torch.distributed) of a process group: the run is that of one rank, the graph that of all, rank0/NAME and so on
     flops       2 x multiply-adds of products; half of a causal mask is not taken off
     experts     products of groups of rows say how many groups there are and how many rows, since a run reads only experts that rows reach
@@ -41,7 +41,7 @@ except ImportError as missing:
     raise ImportError(_NEEDED) from missing
 from torch.utils._pytree import tree_flatten, tree_map  # type: ignore[import-not-found, unused-ignore]
 
-from ._autocast import Autocast
+from ._autocast import autocasting, said, with_gpu
 from ._core import InputError, RunError
 from ._graph import Graph
 from ._kernels import FusedAttention
@@ -111,22 +111,13 @@ def _loss(result: Any) -> Any:
     return torch.nn.functional.cross_entropy(rows, labels)
 
 
-def _follow(model: Any, recorder: Recorder, cast: Any) -> List[Any]:
-    """What a module runs again in the backward pass (checkpointing) is cast as it was."""
-
-    def enter(path: str) -> None:
-        recorder.path.append(path)
-        if recorder.backward:
-            cast.__enter__()
-
+def _follow(model: Any, recorder: Recorder) -> List[Any]:
     def leave() -> None:
         recorder.path.pop()
-        if recorder.backward:
-            cast.__exit__(None, None, None)
 
     hooks = []
     for path, module in model.named_modules():
-        hooks.append(module.register_forward_pre_hook(lambda _, __, path=path: enter(path)))
+        hooks.append(module.register_forward_pre_hook(lambda _, __, path=path: recorder.path.append(path)))
         hooks.append(module.register_forward_hook(lambda *_: leave(), always_call=True))
     return hooks
 
@@ -155,8 +146,7 @@ def graph(model: Any, args: Sequence[Any] = (), kwargs: Optional[Mapping[str, An
         raise InputError(f"attention: {attention!r}, wanted fused or math.")
     if autocast and autocast not in AUTOCAST:
         raise InputError(f"autocast: {autocast!r}, wanted one of {', '.join(AUTOCAST)}.")
-    lower = AUTOCAST[autocast] if autocast else next((torch.get_autocast_dtype(one) for one in ("cuda", "cpu") if torch.is_autocast_enabled(one)), None)
-    cast: Any = Autocast(lower) if lower is not None else contextlib.nullcontext()
+    device, lower = ("cuda", AUTOCAST[autocast]) if autocast else said()
     exported = isinstance(model, torch.export.ExportedProgram)
     if exported:
         if not args and not kwargs and model.example_inputs is not None:
@@ -182,7 +172,7 @@ def graph(model: Any, args: Sequence[Any] = (), kwargs: Optional[Mapping[str, An
     for path, buffer in module.named_buffers():
         recorder.source(path, "Variable", buffer, module=path.rpartition(".")[0], trainable=False)
     assumed = _name_inputs(module, args, kwargs, recorder)
-    hooks = [] if exported else _follow(module, recorder, cast)
+    hooks = [] if exported else _follow(module, recorder)
     run: Callable[..., Any] = module
     if exported:
         run = _NamedNodes(module, recorder).run
@@ -190,8 +180,8 @@ def graph(model: Any, args: Sequence[Any] = (), kwargs: Optional[Mapping[str, An
         args, kwargs = tuple(flat), {}
     try:
         fused = FusedAttention() if attention == "fused" else contextlib.nullcontext()
-        with torch.device("meta"), OfData(recorder.values), fused, torch.set_grad_enabled(train), recorder:
-            with cast:
+        with torch.device("meta"), OfData(recorder.values), fused, torch.set_grad_enabled(train), recorder, autocasting():
+            with torch.autocast(device, lower) if lower is not None else contextlib.nullcontext():
                 result = run(*args, **kwargs)
                 recorder.node_path = None
                 loss = _loss(result) if train else None
@@ -265,7 +255,8 @@ def load(place: str) -> Tuple[Any, Sequence[Any], Mapping[str, Any]]:
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
     sys.path.insert(0, str(Path(path).resolve().parent))
-    spec.loader.exec_module(module)
+    with with_gpu():
+        spec.loader.exec_module(module)
     function = getattr(module, wanted, None)
     if not callable(function):
         known = sorted(key for key, value in vars(module).items() if inspect.isfunction(value) and value.__module__ == spec.name)
@@ -277,7 +268,7 @@ def given_by(function: Callable[[], Any], place: str) -> Tuple[Any, Sequence[Any
     """As `load`, of a function; `place` is what messages call it."""
     values = Values()
     try:
-        with torch.device("meta"), OfData(values), Following(values):
+        with torch.device("meta"), OfData(values), Following(values), with_gpu():
             given = function()
     except (RuntimeError, AssertionError) as error:
         raise RunError(f"{place}: {first_line(error)}") from error
