@@ -3,8 +3,8 @@
     python -m stowplan.capture model.py:fn [--train] [--out graph.json]
 
 `fn()` gives the model and its arguments: `(model, args)`, `(model, args, kwargs)` or a torch.export.ExportedProgram. It is called with
-"meta" as the default device, so that weights and inputs are shapes alone; what stands elsewhere is moved there. The model then runs once, with
-`--train` backwards too, and every op that PyTorch dispatches becomes an op of the graph:
+"meta" as the default device, so that weights and inputs are shapes alone; what stands elsewhere is moved there, and `.cuda()` stays there. The
+model then runs once, with `--train` backwards too, and every op that PyTorch dispatches becomes an op of the graph:
 
     names       module path and op, "model.layers.0.mlp.up_proj/mm"; weights as in state_dict(), "model.layers.0.mlp.up_proj.weight"
     views       share their input's storage: no bytes, no time. So do ops that work in place, which wait for those that still read
@@ -45,7 +45,7 @@ from ._autocast import autocasting, said, with_gpu
 from ._core import InputError, RunError
 from ._graph import Graph
 from ._kernels import FusedAttention
-from ._recorder import Recorder, first_line
+from ._recorder import Recorder, refusal
 from ._values import TOLD, Following, OfData, Values, is_small, tensors_of
 
 #: Optimizers: the op that updates a weight, and how many tensors of its size and type are kept beside it.
@@ -194,7 +194,7 @@ def graph(model: Any, args: Sequence[Any] = (), kwargs: Optional[Mapping[str, An
     except RunError:
         raise
     except (RuntimeError, AssertionError) as error:  # where PyTorch refuses before it dispatches
-        raise RunError(f"{recorder.module or _where(error, module) or 'the model'}: {first_line(error)}") from error
+        raise refusal(recorder.module or _where(error, module) or "the model", error) from error
     finally:
         for hook in hooks:
             hook.remove()
@@ -255,8 +255,11 @@ def load(place: str) -> Tuple[Any, Sequence[Any], Mapping[str, Any]]:
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
     sys.path.insert(0, str(Path(path).resolve().parent))
-    with with_gpu():
-        spec.loader.exec_module(module)
+    try:
+        with with_gpu():
+            spec.loader.exec_module(module)
+    except (RuntimeError, AssertionError) as error:
+        raise refusal(place, error) from error
     function = getattr(module, wanted, None)
     if not callable(function):
         known = sorted(key for key, value in vars(module).items() if inspect.isfunction(value) and value.__module__ == spec.name)
@@ -271,7 +274,7 @@ def given_by(function: Callable[[], Any], place: str) -> Tuple[Any, Sequence[Any
         with torch.device("meta"), OfData(values), Following(values), with_gpu():
             given = function()
     except (RuntimeError, AssertionError) as error:
-        raise RunError(f"{place}: {first_line(error)}") from error
+        raise refusal(place, error) from error
     if not isinstance(given, tuple):
         given = (given,)
     if len(given) > 3:

@@ -205,7 +205,7 @@ class Capture(unittest.TestCase):
                            "def mapping(): return torch.nn.ReLU(), {'input': x}, {'y': x}\n")
             with self.assertRaisesRegex(stowplan.InputError, r"three: .* a Tensor, wanted \(model, args\) or \(model, args, kwargs\)"):
                 capture.load(path + ":three")
-            with self.assertRaisesRegex(stowplan.RunError, "fails: no driver$"):
+            with self.assertRaisesRegex(stowplan.RunError, r"fails: .*gives\.py:6: no driver$"):
                 capture.load(path + ":fails")
             given = {name: capture.load(f"{path}:{name}")[1:] for name in ("named", "alone", "mapping")}
         self.assertEqual({name: (len(args), list(kwargs)) for name, (args, kwargs) in given.items()},
@@ -277,16 +277,47 @@ class Capture(unittest.TestCase):
                 return self.inner(x)
 
         for sentence, inner in (
-            (r"^inner: aten\.addmm\.default: .*\[2, 4\] X \[5, 3\]\.$", nn.Linear(5, 3)),
-            (r"^inner: [^\n]*conv2d[^\n]*$", nn.Conv2d(3, 8, 3)),
-            (r"^inner: [^\n]*shape '\[7\]' is invalid[^\n]*$", Calls(lambda x: x.reshape(7))),
-            (r"^inner: no such thing$", Calls(lambda x: (_ for _ in ()).throw(RuntimeError("no such thing\nand more")))),
+            (r"aten\.addmm\.default: .*\[2, 4\] X \[5, 3\]\.", nn.Linear(5, 3)),
+            (r"[^\n]*conv2d[^\n]*", nn.Conv2d(3, 8, 3)),
+            (r"[^\n]*shape '\[7\]' is invalid[^\n]*", Calls(lambda x: x.reshape(7))),
+            (r"no such thing", Calls(lambda x: (_ for _ in ()).throw(RuntimeError("no such thing\nand more")))),
         ):
-            with self.subTest(sentence), self.assertRaisesRegex(stowplan.RunError, sentence):
+            with self.subTest(sentence), self.assertRaisesRegex(stowplan.RunError, r"^inner: .*capture_test\.py:\d+: " + sentence + "$"):
                 capture.graph(Outer(inner), (torch.zeros(2, 4),))
+        with self.assertRaisesRegex(stowplan.RunError, r"^the model: aten\.addmm"):  # nothing of it is the user's
+            capture.graph(nn.Linear(5, 3), (torch.zeros(2, 4),))
+
+    def test_devices_are_passed_over(self):
+        class Moves(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.linear = nn.Linear(4, 4, device="cuda")
+                self.register_buffer("scale", torch.tensor([1, 2, 3, 4]).cuda())
+
+            def forward(self, x):
+                where = torch.device("cuda", 1)
+                self.linear.to(where)
+                x = self.linear(x.cuda().to(0)) * self.scale.to("cuda", torch.float32) + torch.zeros(4, device=where)
+                with torch.device("cuda"):
+                    x = x + torch.ones(4)
+                return x.to(device="cuda") if torch.arange(3, device="cuda:0").sum() == 3 and self.scale.cpu().max() == 4 else x * x * x
+
+        class Stays(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.linear = nn.Linear(4, 4)
+                self.register_buffer("scale", torch.tensor([1, 2, 3, 4]))
+
+            def forward(self, x):
+                x = self.linear(x) * self.scale.to(torch.float32) + torch.zeros(4) + torch.ones(4)
+                return x if torch.arange(3).sum() == 3 and self.scale.cpu().max() == 4 else x * x * x
+
+        moved, stayed = (capture.graph(*capture.given_by(given, "fn")) for given in (
+            lambda: (Moves().cuda(), torch.zeros(2, 4, device="cuda")), lambda: (Stays(), torch.zeros(2, 4))))
+        self.assertEqual(moved.to_dict()["ops"], stayed.to_dict()["ops"])
         if not torch.cuda.is_available():
-            with self.assertRaisesRegex(stowplan.RunError, r"^inner: [^\n]+$"):
-                capture.graph(Outer(Calls(lambda x: x + torch.zeros(4, device="cuda"))), (torch.zeros(2, 4),))
+            with self.assertRaisesRegex(stowplan.RunError, r"^fn: .*capture_test\.py:\d+: [^\n]+$"):
+                capture.given_by(lambda: torch.cuda.current_device(), "fn")
 
     def test_convolutions_say_their_window(self):
         model = nn.Sequential(nn.Conv2d(3, 8, 3, stride=2, padding=1, bias=False), nn.BatchNorm2d(8), nn.ReLU(), nn.AdaptiveAvgPool2d(1),
