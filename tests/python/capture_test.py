@@ -278,6 +278,7 @@ class Capture(unittest.TestCase):
 
         for sentence, inner in (
             (r"aten\.addmm\.default: .*\[2, 4\] X \[5, 3\]\.", nn.Linear(5, 3)),
+            (r"aten\.addmm\.default: .*torch.bfloat16 and torch.float32", Calls(lambda x: nn.Linear(4, 4)(x.bfloat16()))),
             (r"[^\n]*conv2d[^\n]*", nn.Conv2d(3, 8, 3)),
             (r"[^\n]*shape '\[7\]' is invalid[^\n]*", Calls(lambda x: x.reshape(7))),
             (r"no such thing", Calls(lambda x: (_ for _ in ()).throw(RuntimeError("no such thing\nand more")))),
