@@ -81,9 +81,23 @@ def _attention_backward(*args: Any, **kwargs: Any) -> Any:
     return (of_query, *of_shared, of_mask)
 
 
+def _of_one_type(func: Any) -> Callable[..., Any]:
+    """Kernels refuse products of two types; PyTorch's rules for shapes give one of them."""
+
+    def run(*args: Any, **kwargs: Any) -> Any:
+        types = sorted({str(one.dtype) for one in tensors_of((args, kwargs))})
+        if len(types) > 1:
+            raise RuntimeError(f"wants tensors of one type, got {' and '.join(types)}")
+        return func(*args, **kwargs)
+
+    return run
+
+
 #: What an op gives, where PyTorch's own rule refuses what kernels take or says it otherwise.
 SHAPES: Dict[Any, Callable[..., Any]] = {
     aten._scaled_dot_product_efficient_attention_backward.default: _attention_backward,
+    **{product: _of_one_type(product) for product in (aten.mm.default, aten.addmm.default, aten.bmm.default, aten.mv.default, aten.convolution.default,
+                                                      aten._scaled_dot_product_flash_attention.default)},
     **({aten._grouped_mm.default: _grouped_mm} if hasattr(aten, "_grouped_mm") else {})}
 
 

@@ -1,6 +1,7 @@
 """Every op that PyTorch dispatches in a run without data, as an op of a stowplan.graph: the recorder of stowplan.capture."""
 
 import sys
+import traceback
 from pathlib import Path
 from typing import Any, Dict, FrozenSet, List, Mapping, Optional, Sequence, Set, Tuple
 
@@ -59,13 +60,22 @@ def first_line(error: BaseException) -> str:
     return (str(error).splitlines() or [type(error).__name__])[0]
 
 
-def users_line() -> str:
-    """File and line of the innermost call that is neither PyTorch's nor ours; "" where there is none."""
-    ours = (str(Path(torch.__file__).parent) + "/", str(Path(__file__).parent) + "/", "<")
-    frame: Any = sys._getframe(1)
-    while frame is not None and frame.f_code.co_filename.startswith(ours):
-        frame = frame.f_back
-    return "" if frame is None else f"{frame.f_code.co_filename}:{frame.f_lineno}"
+def users_line(error: Optional[BaseException] = None) -> str:
+    """File and line of the innermost call of the model that is not PyTorch's, now or where the error came from; "" where there is none."""
+    here = str(Path(__file__).parent) + "/"
+    calls = traceback.walk_stack(sys._getframe(1)) if error is None else reversed(list(traceback.walk_tb(error.__traceback__)))
+    for frame, line in calls:
+        file = frame.f_code.co_filename
+        if file == here + "capture.py":  # which called the model
+            break
+        if not file.startswith((str(Path(torch.__file__).parent) + "/", here, "<")):
+            return f"{file}:{line}"
+    return ""
+
+
+def refusal(place: str, error: BaseException) -> RunError:
+    """What PyTorch said, as one sentence."""
+    return RunError(": ".join(part for part in (place, users_line(error), first_line(error)) if part))
 
 
 class Recorder(TorchDispatchMode):  # type: ignore[misc, unused-ignore]
@@ -167,24 +177,29 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc, unused-ignore]
         args, kwargs = tree_map(_awaited, (args, kwargs or {}))
         if func._schema.name in ("_c10d_functional::wait_tensor", "_c10d_functional::_wrap_tensor_autograd"):  # edges wait
             return args[0]
+        if func._schema.name == "aten::_assert_tensor_metadata":  # of an exported program, whose types were others without autocast
+            return None
         try:
             result = self.values.call(func, args, kwargs, shape_rule(func))
         except Unknown:
-            module, line = self._place()[0] or "the model", users_line()
-            raise InputError(f"{module}: {line + ' ' if line else ''}reads the value of a tensor (.item(), a condition on one, or a shape that goes "
+            raise InputError(f"{self._here(' ')}reads the value of a tensor (.item(), a condition on one, or a shape that goes "
                              "by one), which goes by data that a capture does not have; capture the part that does not.") from None
         except NotImplementedError as error:
-            raise RunError(f"{self._place()[0] or 'the model'}: PyTorch cannot say what {func} gives without data: {first_line(error)}") from error
+            raise RunError(f"{self._here(': ')}PyTorch cannot say what {func} gives without data: {first_line(error)}") from error
         except RuntimeError as error:
-            raise RunError(f"{self._place()[0] or 'the model'}: {func}: {first_line(error)}") from error
+            raise RunError(f"{self._here(': ')}{func}: {first_line(error)}") from error
         made = tensors_of(result)
         written = {tensor.untyped_storage()._cdata for tensor in written_of(func, args, kwargs)}
         if made or written:
             self._record(func, args, kwargs, result, made, written)
         return result
 
-    def _decide(self, inputs: FrozenSet[str]) -> None:
+    def _here(self, then: str) -> str:
         line = users_line()
+        return f"{self._place()[0] or 'the model'}: {line + then if line else ''}"
+
+    def _decide(self, inputs: FrozenSet[str]) -> None:
+        line = users_line() or "PyTorch itself"
         roots = [root for root in sys.path if root and line.startswith(root.rstrip("/") + "/")]
         for name in inputs:  # as imported, which is the same on every machine
             self.decided.setdefault(name, line[len(max(roots, key=len, default="").rstrip("/")) + 1:] if roots else line)

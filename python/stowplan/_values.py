@@ -36,6 +36,9 @@ _OF_DATA = (torch.tensor, torch.as_tensor, torch.asarray, torch.Tensor.new_tenso
 #: Those that give a tensor's values to Python.
 _TO_PYTHON = (torch.Tensor.tolist, torch.Tensor.numpy, torch.Tensor.__array__, torch.Tensor.__format__)
 
+#: Those that say by their name where a tensor goes.
+_MOVES = (torch.Tensor.cuda, torch.Tensor.xpu)
+
 
 class Unknown(Exception):
     """A value that decides is not known."""
@@ -322,8 +325,13 @@ def _plain(values: Values, data: Any) -> Any:
     return data
 
 
+def _somewhere(device: Any) -> Any:
+    """Every device but the CPU is the one without data: a graph says nothing of where its ops run."""
+    return device if device is None or str(device).partition(":")[0] == "cpu" else "meta"
+
+
 class OfData(TorchFunctionMode):  # type: ignore[misc, unused-ignore]
-    """Tensors made of Python's values keep them, and give them back to Python."""
+    """Tensors made of Python's values keep them, and give them back to Python. All devices but the CPU are one."""
 
     def __init__(self, values: Values) -> None:
         super().__init__()
@@ -331,6 +339,12 @@ class OfData(TorchFunctionMode):  # type: ignore[misc, unused-ignore]
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
+        if "device" in kwargs:
+            kwargs = {**kwargs, "device": _somewhere(kwargs["device"])}
+        if func in _MOVES:
+            func, args, kwargs = torch.Tensor.to, (args[0], "meta"), {}
+        elif func is torch.Tensor.to and len(args) > 1 and isinstance(args[1], (str, int, torch.device)):
+            args = (args[0], _somewhere(args[1]), *args[2:])
         if func in _TO_PYTHON and args[0].device.type != "cpu":
             known = self._values.read(args[0])
             if known is not None:

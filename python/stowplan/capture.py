@@ -3,8 +3,8 @@
     python -m stowplan.capture model.py:fn [--train] [--out graph.json]
 
 `fn()` gives the model and its arguments: `(model, args)`, `(model, args, kwargs)` or a torch.export.ExportedProgram. It is called with
-"meta" as the default device, so that weights and inputs are shapes alone; what stands elsewhere is moved there. The model then runs once, with
-`--train` backwards too, and every op that PyTorch dispatches becomes an op of the graph:
+"meta" as the default device, so that weights and inputs are shapes alone; what stands elsewhere is moved there, and `.cuda()` stays there. The
+model then runs once, with `--train` backwards too, and every op that PyTorch dispatches becomes an op of the graph:
 
     names       module path and op, "model.layers.0.mlp.up_proj/mm"; weights as in state_dict(), "model.layers.0.mlp.up_proj.weight"
     views       share their input's storage: no bytes, no time. So do ops that work in place, which wait for those that still read
@@ -13,7 +13,7 @@
                 holds as many bytes as the weights have; adam-fused (fused=True) holds none, adam-single (foreach=False) two tensors of one weight
     loss        the output, or its `loss`, where that is a number; else the mean cross-entropy over its last axis
     attention   scaled_dot_product_attention is one op that writes no scores, as on a GPU; --attention math has it as products and a softmax
-    types       those of the weights; with --autocast, products are bf16 or f16 and weights f32, with the casts that torch.autocast makes on a GPU
+    types       those of the weights; with --autocast, and where the model enters torch.autocast, products are bf16 or f16, with a GPU's casts
     collectives functional ones (torch.distributed) of a process group: the run is that of one rank, the graph that of all, rank0/NAME and so on
     flops       2 x multiply-adds of products; half of a causal mask is not taken off
     experts     products of groups of rows say how many groups there are and how many rows, since a run reads only experts that rows reach
@@ -43,11 +43,11 @@ except ImportError as missing:
     raise ImportError(_NEEDED) from missing
 from torch.utils._pytree import tree_flatten, tree_map  # type: ignore[import-not-found, unused-ignore]
 
-from ._autocast import Autocast
+from ._autocast import autocasting, said, with_gpu
 from ._core import InputError, RunError
 from ._graph import Graph
 from ._kernels import FusedAttention
-from ._recorder import Recorder, first_line
+from ._recorder import Recorder, refusal
 from ._values import TOLD, Following, OfData, Values, is_small, tensors_of
 
 #: Optimizers: the op that updates a weight, how many tensors of its size and type are kept beside it, and how many it holds while it runs.
@@ -116,22 +116,13 @@ def _loss(result: Any) -> Any:
     return torch.nn.functional.cross_entropy(rows, labels)
 
 
-def _follow(model: Any, recorder: Recorder, cast: Any) -> List[Any]:
-    """What a module runs again in the backward pass (checkpointing) is cast as it was."""
-
-    def enter(path: str) -> None:
-        recorder.path.append(path)
-        if recorder.backward:
-            cast.__enter__()
-
+def _follow(model: Any, recorder: Recorder) -> List[Any]:
     def leave() -> None:
         recorder.path.pop()
-        if recorder.backward:
-            cast.__exit__(None, None, None)
 
     hooks = []
     for path, module in model.named_modules():
-        hooks.append(module.register_forward_pre_hook(lambda _, __, path=path: enter(path)))
+        hooks.append(module.register_forward_pre_hook(lambda _, __, path=path: recorder.path.append(path)))
         hooks.append(module.register_forward_hook(lambda *_: leave(), always_call=True))
     return hooks
 
@@ -160,8 +151,7 @@ def graph(model: Any, args: Sequence[Any] = (), kwargs: Optional[Mapping[str, An
         raise InputError(f"attention: {attention!r}, wanted fused or math.")
     if autocast and autocast not in AUTOCAST:
         raise InputError(f"autocast: {autocast!r}, wanted one of {', '.join(AUTOCAST)}.")
-    lower = AUTOCAST[autocast] if autocast else next((torch.get_autocast_dtype(one) for one in ("cuda", "cpu") if torch.is_autocast_enabled(one)), None)
-    cast: Any = Autocast(lower) if lower is not None else contextlib.nullcontext()
+    device, lower = ("cuda", AUTOCAST[autocast]) if autocast else said()
     exported = isinstance(model, torch.export.ExportedProgram)
     if exported:
         if not args and not kwargs and model.example_inputs is not None:
@@ -187,7 +177,7 @@ def graph(model: Any, args: Sequence[Any] = (), kwargs: Optional[Mapping[str, An
     for path, buffer in module.named_buffers():
         recorder.source(path, "Variable", buffer, module=path.rpartition(".")[0], trainable=False)
     assumed = _name_inputs(module, args, kwargs, recorder)
-    hooks = [] if exported else _follow(module, recorder, cast)
+    hooks = [] if exported else _follow(module, recorder)
     run: Callable[..., Any] = module
     if exported:
         run = _NamedNodes(module, recorder).run
@@ -195,8 +185,8 @@ def graph(model: Any, args: Sequence[Any] = (), kwargs: Optional[Mapping[str, An
         args, kwargs = tuple(flat), {}
     try:
         fused = FusedAttention() if attention == "fused" else contextlib.nullcontext()
-        with torch.device("meta"), OfData(recorder.values), fused, torch.set_grad_enabled(train), recorder:
-            with cast:
+        with torch.device("meta"), OfData(recorder.values), fused, torch.set_grad_enabled(train), recorder, autocasting():
+            with torch.autocast(device, lower) if lower is not None else contextlib.nullcontext():
                 result = run(*args, **kwargs)
                 recorder.node_path = None
                 loss = _loss(result) if train else None
@@ -209,7 +199,7 @@ def graph(model: Any, args: Sequence[Any] = (), kwargs: Optional[Mapping[str, An
     except RunError:
         raise
     except (RuntimeError, AssertionError) as error:  # where PyTorch refuses before it dispatches
-        raise RunError(f"{recorder.module or _where(error, module) or 'the model'}: {first_line(error)}") from error
+        raise refusal(recorder.module or _where(error, module) or "the model", error) from error
     finally:
         for hook in hooks:
             hook.remove()
@@ -272,7 +262,11 @@ def load(place: str) -> Tuple[Any, Sequence[Any], Mapping[str, Any]]:
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
     sys.path.insert(0, str(Path(path).resolve().parent))
-    spec.loader.exec_module(module)
+    try:
+        with with_gpu():
+            spec.loader.exec_module(module)
+    except (RuntimeError, AssertionError) as error:
+        raise refusal(place, error) from error
     function = getattr(module, wanted, None)
     if not callable(function):
         known = sorted(key for key, value in vars(module).items() if inspect.isfunction(value) and value.__module__ == spec.name)
@@ -284,10 +278,10 @@ def given_by(function: Callable[[], Any], place: str) -> Tuple[Any, Sequence[Any
     """As `load`, of a function; `place` is what messages call it."""
     values = Values()
     try:
-        with torch.device("meta"), OfData(values), Following(values):
+        with torch.device("meta"), OfData(values), Following(values), with_gpu():
             given = function()
     except (RuntimeError, AssertionError) as error:
-        raise RunError(f"{place}: {first_line(error)}") from error
+        raise refusal(place, error) from error
     if not isinstance(given, tuple):
         given = (given,)
     if len(given) > 3:

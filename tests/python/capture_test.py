@@ -1,5 +1,6 @@
 """stowplan.capture: graphs of PyTorch models. Run by run.py; needs torch, which nothing installs (`build/python-environment/bin/pip install torch`)."""
 
+import collections
 import contextlib
 import importlib.util
 import inspect
@@ -19,6 +20,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 if importlib.util.find_spec("torch"):
     import torch
     from torch import nn
+    from torch.utils._python_dispatch import TorchDispatchMode
     from torch.utils.checkpoint import checkpoint
     from torch.utils.flop_counter import FlopCounterMode
 
@@ -50,6 +52,32 @@ if importlib.util.find_spec("torch"):
             return self.head(x)
 
     TOKENS = torch.zeros(2, 8, dtype=torch.int64)
+
+    class Dispatched(TorchDispatchMode):
+        """What PyTorch dispatches in a run with data: ops and types of what they give."""
+
+        def __init__(self):
+            super().__init__()
+            self.ops = collections.Counter()
+
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            given = func(*args, **(kwargs or {}))
+            self.ops[func._schema.name.replace("::", "."), tuple(str(one.dtype) for one in _values.tensors_of(given))] += 1
+            return given
+
+    class Layers(nn.Module):
+        """`run(self, x)` of layers whose ops autocast treats alike on a CPU and on a GPU, and a loss."""
+
+        def __init__(self, run, device):
+            super().__init__()
+            self.run, self.device = run, device
+            self.up, self.norm, self.down, self.conv = nn.Linear(8, 16), nn.LayerNorm(16), nn.Linear(16, 8), nn.Conv2d(1, 4, 3)
+
+        def cast(self, dtype=torch.bfloat16, **named):
+            return torch.autocast(self.device, dtype, **named)
+
+        def forward(self, x):
+            return self.run(self, x).float().sum()
 
     @torch.library.custom_op("stowplan_test::count", mutates_args={"seen"})
     def count(seen: torch.Tensor, x: torch.Tensor) -> None:
@@ -188,7 +216,7 @@ class Capture(unittest.TestCase):
                            "def mapping(): return torch.nn.ReLU(), {'input': x}, {'y': x}\n")
             with self.assertRaisesRegex(stowplan.InputError, r"three: .* a Tensor, wanted \(model, args\) or \(model, args, kwargs\)"):
                 capture.load(path + ":three")
-            with self.assertRaisesRegex(stowplan.RunError, "fails: no driver$"):
+            with self.assertRaisesRegex(stowplan.RunError, r"fails: .*gives\.py:6: no driver$"):
                 capture.load(path + ":fails")
             given = {name: capture.load(f"{path}:{name}")[1:] for name in ("named", "alone", "mapping")}
         self.assertEqual({name: (len(args), list(kwargs)) for name, (args, kwargs) in given.items()},
@@ -260,16 +288,48 @@ class Capture(unittest.TestCase):
                 return self.inner(x)
 
         for sentence, inner in (
-            (r"^inner: aten\.addmm\.default: .*\[2, 4\] X \[5, 3\]\.$", nn.Linear(5, 3)),
-            (r"^inner: [^\n]*conv2d[^\n]*$", nn.Conv2d(3, 8, 3)),
-            (r"^inner: [^\n]*shape '\[7\]' is invalid[^\n]*$", Calls(lambda x: x.reshape(7))),
-            (r"^inner: no such thing$", Calls(lambda x: (_ for _ in ()).throw(RuntimeError("no such thing\nand more")))),
+            (r"aten\.addmm\.default: .*\[2, 4\] X \[5, 3\]\.", nn.Linear(5, 3)),
+            (r"aten\.addmm\.default: .*torch.bfloat16 and torch.float32", Calls(lambda x: nn.Linear(4, 4)(x.bfloat16()))),
+            (r"[^\n]*conv2d[^\n]*", nn.Conv2d(3, 8, 3)),
+            (r"[^\n]*shape '\[7\]' is invalid[^\n]*", Calls(lambda x: x.reshape(7))),
+            (r"no such thing", Calls(lambda x: (_ for _ in ()).throw(RuntimeError("no such thing\nand more")))),
         ):
-            with self.subTest(sentence), self.assertRaisesRegex(stowplan.RunError, sentence):
+            with self.subTest(sentence), self.assertRaisesRegex(stowplan.RunError, r"^inner: .*capture_test\.py:\d+: " + sentence + "$"):
                 capture.graph(Outer(inner), (torch.zeros(2, 4),))
+        with self.assertRaisesRegex(stowplan.RunError, r"^the model: aten\.addmm"):  # nothing of it is the user's
+            capture.graph(nn.Linear(5, 3), (torch.zeros(2, 4),))
+
+    def test_devices_are_passed_over(self):
+        class Moves(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.linear = nn.Linear(4, 4, device="cuda")
+                self.register_buffer("scale", torch.tensor([1, 2, 3, 4]).cuda())
+
+            def forward(self, x):
+                where = torch.device("cuda", 1)
+                self.linear.to(where)
+                x = self.linear(x.cuda().to(0)) * self.scale.to("cuda", torch.float32) + torch.zeros(4, device=where)
+                with torch.device("cuda"):
+                    x = x + torch.ones(4)
+                return x.to(device="cuda") if torch.arange(3, device="cuda:0").sum() == 3 and self.scale.cpu().max() == 4 else x * x * x
+
+        class Stays(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.linear = nn.Linear(4, 4)
+                self.register_buffer("scale", torch.tensor([1, 2, 3, 4]))
+
+            def forward(self, x):
+                x = self.linear(x) * self.scale.to(torch.float32) + torch.zeros(4) + torch.ones(4)
+                return x if torch.arange(3).sum() == 3 and self.scale.cpu().max() == 4 else x * x * x
+
+        moved, stayed = (capture.graph(*capture.given_by(given, "fn")) for given in (
+            lambda: (Moves().cuda(), torch.zeros(2, 4, device="cuda")), lambda: (Stays(), torch.zeros(2, 4))))
+        self.assertEqual(moved.to_dict()["ops"], stayed.to_dict()["ops"])
         if not torch.cuda.is_available():
-            with self.assertRaisesRegex(stowplan.RunError, r"^inner: [^\n]+$"):
-                capture.graph(Outer(Calls(lambda x: x + torch.zeros(4, device="cuda"))), (torch.zeros(2, 4),))
+            with self.assertRaisesRegex(stowplan.RunError, r"^fn: .*capture_test\.py:\d+: [^\n]+$"):
+                capture.given_by(lambda: torch.cuda.current_device(), "fn")
 
     def test_convolutions_say_their_window(self):
         model = nn.Sequential(nn.Conv2d(3, 8, 3, stride=2, padding=1, bias=False), nn.BatchNorm2d(8), nn.ReLU(), nn.AdaptiveAvgPool2d(1),
@@ -504,6 +564,120 @@ class Capture(unittest.TestCase):
                 around = capture.graph(Told(model), (x,))
             self.assertEqual(types, wanted * 2)
             self.assertEqual(said.to_dict()["ops"], around.to_dict()["ops"])
+
+    def test_autocast_within_a_model_is_pytorchs(self):
+        def hidden(self, x):
+            return self.down(nn.functional.gelu(self.norm(self.up(x).float())))
+
+        def twice(self, x):  # weights are cast once a context
+            with self.cast():
+                x = hidden(self, hidden(self, x))
+            with self.cast():
+                x = hidden(self, x)
+            return hidden(self, x.float())
+
+        def nested(self, x):
+            with self.cast():
+                y = self.up(x)
+                with torch.autocast(x.device.type, enabled=False):
+                    wide = self.norm(y.float()) @ self.up.weight
+                    with torch.autocast(x.device.type):
+                        narrow = self.up(wide)
+                return self.down(y) + wide + self.down(narrow)
+
+        def again(reentrant):
+            def part(self, x):
+                with torch.autocast(x.device.type, enabled=False):
+                    wide = hidden(self, x.float())
+                return self.down(self.up(wide)) + x
+
+            def run(self, x):
+                x = x @ self.down(self.up(x)).mT @ x
+                with self.cast():
+                    for _ in range(2):
+                        x = checkpoint(part, self, x, use_reentrant=reentrant)
+                return self.up(x.float())
+
+            return run
+
+        def image(self, x):
+            with self.cast():
+                return self.up(self.conv(x.unflatten(0, (1, 1, 4))).relu().flatten()[:8])
+
+        def attend(self, x):
+            with self.cast():
+                q, k, v = self.up(x), self.up(x + 1), self.up(x * 2)
+                return self.down((q @ k.mT).float().softmax(-1) @ v)
+
+        def decorated(self, x):
+            wide = torch.autocast(self.device, enabled=False)(hidden)
+            return self.cast()(lambda x: hidden(self, x) + wide(self, x))(x)
+
+        def without_cache(self, x):
+            with self.cast(cache_enabled=False):
+                x = hidden(self, hidden(self, x))
+            with self.cast(torch.float16), torch.no_grad():
+                kept = hidden(self, x)
+            return kept + x
+
+        def product(device, cast_inputs):
+            class Product(torch.autograd.Function):
+                @staticmethod
+                @torch.amp.custom_fwd(device_type=device, cast_inputs=cast_inputs)
+                def forward(context, x, y):
+                    context.save_for_backward(x, y)
+                    return x @ y
+
+                @staticmethod
+                @torch.amp.custom_bwd(device_type=device)
+                def backward(context, given):
+                    x, y = context.saved_tensors
+                    return given @ y.mT, x.mT @ given
+
+            return Product.apply
+
+        def custom(self, x):
+            wide, as_it_is = product(self.device, torch.float32), product(self.device, None)
+            with self.cast():
+                return wide(as_it_is(self.up(x), self.up.weight), self.down.weight)
+
+        compared = {"aten." + name for name in (
+            "mm addmm bmm convolution convolution_backward native_layer_norm native_layer_norm_backward gelu gelu_backward _softmax _to_copy add add_ mul "
+            "sum _softmax_backward_data").split()}
+        types = {"f32": "torch.float32", "bf16": "torch.bfloat16", "f16": "torch.float16"}
+        for run in (twice, nested, again(False), again(True), image, attend, decorated, without_cache, custom):
+            for outer, around in (("", contextlib.nullcontext), ("bf16", lambda: torch.autocast("cpu", torch.bfloat16))):
+                with Dispatched() as wanted:
+                    with around():
+                        loss = Layers(run, "cpu")(torch.zeros(4, 8, requires_grad=True))
+                    loss.backward()
+                for device in ("cpu", "cuda"):
+                    with self.subTest(run=run, outer=outer, device=device), around() if device == "cpu" else contextlib.nullcontext():
+                        graph = capture.graph(Layers(run, device), (torch.zeros(4, 8, requires_grad=True),), train=True,
+                                              autocast=outer if device == "cuda" else "")
+                        found = collections.Counter((op["attributes"].get("torch_op"), tuple(types.get(one.get("dtype")) for one in op.get("outputs", [])))
+                                                    for op in graph.to_dict()["ops"])
+                        self.assertEqual(*({key: count for key, count in ops.items() if key[0] in compared} for ops in (found, wanted.ops)))
+        self.assertEqual((torch.is_autocast_enabled("cuda"), torch.is_autocast_enabled("cpu"), torch.get_autocast_dtype("cuda")),
+                         (False, False, torch.float16), "left as it was")
+
+    def test_autocast_of_an_exported_program_and_of_a_decorator_made_without_a_gpu(self):
+        text = ("import torch\nfrom torch import nn\n"
+                "class Model(nn.Module):\n"
+                "    def __init__(self):\n"
+                "        super().__init__()\n"
+                "        self.linear = nn.Linear(8, 8)\n"
+                "    @torch.autocast('cuda', torch.bfloat16)\n"
+                "    def forward(self, x): return self.linear(self.linear(x).float())\n"
+                "def plain(): return Model(), torch.zeros(4, 8)\n"
+                "def exported(): return torch.export.export(Model(), (torch.zeros(4, 8),))\n")
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "model.py")
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(text)
+            for name in ("plain", "exported"):
+                ops = capture.graph(*capture.load(f"{path}:{name}")).to_dict()["ops"]
+                self.assertEqual([op["outputs"][0]["dtype"] for op in ops if op["type"] == "MatMul"], ["bf16"] * 2)
 
     def test_attention_is_one_op_or_its_parts(self):
         class Attend(nn.Module):
