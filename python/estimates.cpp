@@ -45,11 +45,10 @@ void BindEstimates(py::module_& module) {
   module.def("estimate_ratio", [](const std::vector<Cell>& ours, const std::vector<Cell>& theirs) {
     return agents::EstimateRatio(TimesOf(ours), TimesOf(theirs));
   });
-  module.def("estimate_over",
-             [](const std::vector<Cell>& cells,
-                const std::function<double(const std::vector<std::int64_t>&)>& statistic) {
-               return agents::EstimateOver(TimesOf(cells), statistic);
-             });
+  module.def("estimate_over", [](const std::vector<Cell>& cells,
+                                 const std::function<double(const std::vector<std::int64_t>&)>& statistic) {
+    return agents::EstimateOver(TimesOf(cells), statistic);
+  });
   module.def("estimate_mean_ratio", [](const std::vector<std::pair<Cell, Cell>>& pairs, bool over_pairs) {
     agents::TimesPairs times;
     times.reserve(pairs.size());

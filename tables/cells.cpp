@@ -37,8 +37,9 @@ const char* TextOf(CellSummary::State state) {
 }
 
 // Names and values, in the order of the columns.
-std::vector<std::pair<const char*, std::string>> FieldsOf(const TableResults& results, const TableBlock& block,
-                                                          const TableLine& line, const TableColumn& column,
+std::vector<std::pair<const char*, std::string>> FieldsOf(const TableResults& results,
+                                                          const TableBlock& block, const TableLine& line,
+                                                          const TableColumn& column,
                                                           const std::set<const CellSummary*>& before) {
   const CellSummary& cell = results.At(block.key, line.key, column.key);
   const bool published = cell.published.has_value();

@@ -22,7 +22,7 @@ struct Field {
       member;
 };
 
-const std::vector<Field>& Fields() {
+const std::vector<Field>& AllFields() {
   static const std::vector<Field> fields = {
       {"block", &CellRecord::block},
       {"row", &CellRecord::row},
@@ -122,7 +122,7 @@ auto SortKey(const CellRecord& r) {
 const std::vector<std::string>& RecordFields() {
   static const std::vector<std::string> names = [] {
     std::vector<std::string> all;
-    for (const Field& field : Fields()) all.emplace_back(field.name);
+    for (const Field& field : AllFields()) all.emplace_back(field.name);
     return all;
   }();
   return names;
@@ -130,15 +130,15 @@ const std::vector<std::string>& RecordFields() {
 
 std::vector<std::string> ToFields(const CellRecord& record) {
   std::vector<std::string> fields;
-  for (const Field& field : Fields()) fields.push_back(std::visit(Print{record}, field.member));
+  for (const Field& field : AllFields()) fields.push_back(std::visit(Print{record}, field.member));
   return fields;
 }
 
 CellRecord FromFields(const std::vector<std::string>& fields, const std::string& where) {
-  STOWPLAN_CHECK_EQ(fields.size(), Fields().size());
+  STOWPLAN_CHECK_EQ(fields.size(), AllFields().size());
   CellRecord record;
   for (std::size_t i = 0; i < fields.size(); ++i) {
-    std::visit(Parse{record, fields[i], where, Fields()[i].name}, Fields()[i].member);
+    std::visit(Parse{record, fields[i], where, AllFields()[i].name}, AllFields()[i].member);
   }
   if (record.agent.empty()) throw InputError(where + ": agent is empty, the name of one is wanted.");
   CheckWord(record.kind, where, "kind", {"fitted", "predicted", "searched"});

@@ -8,10 +8,9 @@
 #include "sim/base/error.h"
 #include "sim/base/nearest_name.h"
 #include "sim/base/spec.h"
+#include "tables/derive/derived.h"
+#include "tables/derive/gate.h"
 #include "tables/files/table_file.h"
-#include "tables/report/analyses.h"
-#include "tables/report/derived.h"
-#include "tables/report/gate.h"
 #include "tables/table.h"
 
 namespace stowplan::tables {
@@ -53,25 +52,13 @@ const TableDefinition& TableRow::definition() const {
   return read.emplace(name, ParseTable(TableData(file), file)).first->second;
 }
 
-const TableAnalysis* FindAnalysis(const std::string& name) {
-  for (const TableAnalysis* analysis : {&kPretraining, &kGeneralisation, &kUnits}) {
-    if (name == analysis->name) return analysis;
-  }
-  return nullptr;
-}
-
 const std::vector<DerivedRow>& DerivedTables() {
   static const std::vector<DerivedRow> rows = {
-      {"bounds",
-       "the gap of every agent's cells to the proven lower bound, from the rows of the tables above", nullptr,
-       RenderBounds},
-      {"budget", "all agents and classical search at equal samples, from the same rows", nullptr,
-       RenderBudget},
       {"robustness", "what final placements lose under sharing, queues and costs that their agents never saw",
-       EvaluateRobustness, RenderRobustness},
+       EvaluateRobustness},
       {"gate",
        "does an agent learn at all: balance, chains, tiny graphs, and itself without learning on real ones",
-       EvaluateGate, RenderGate},
+       EvaluateGate},
   };
   return rows;
 }

@@ -1,6 +1,7 @@
 #include "tables/results.h"
 
 #include <algorithm>
+#include <limits>
 
 #include <fmt/format.h>
 
@@ -79,9 +80,17 @@ std::optional<bool> CellSummary::same_verdict() const {
   return published->out_of_memory == (state == State::kOutOfMemory);
 }
 
-TableResults::TableResults(const TableDefinition& table, const std::vector<CellRecord>& records,
-                           std::map<std::string, std::string> gate_missed)
-    : table_(table), gate_missed_(std::move(gate_missed)) {
+agents::SeededTimes CellSummary::times() const {
+  agents::SeededTimes times{.sampled = sampled};
+  for (const CellRecord& record : records) {
+    times.by_seed[record.seed] =
+        record.runtime_us ? *record.runtime_us / kMicrosPerSecond : std::numeric_limits<double>::infinity();
+  }
+  return times;
+}
+
+TableResults::TableResults(const TableDefinition& table, const std::vector<CellRecord>& records)
+    : table_(table) {
   for (const TableBlock& block : table.blocks) {
     for (const TableLine& line : block.lines) {
       for (const TableColumn& column : block.columns) {

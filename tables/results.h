@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "agents/comparison/estimate.h"
 #include "sim/base/statistics.h"
 #include "tables/record.h"
 #include "tables/table.h"
@@ -40,6 +41,8 @@ struct CellSummary {
 
   bool was_run() const { return state == State::kOutOfMemory || state == State::kFits; }
   std::int64_t budget() const { return records.empty() ? 0 : records.front().budget; }
+  // By seed, for comparisons; of a cell that was run.
+  agents::SeededTimes times() const;
   // ours / published where both are numbers.
   std::optional<double> ratio() const;
   // Whether both say the same about memory; empty where one says nothing.
@@ -50,12 +53,9 @@ class TableResults {
  public:
   // Of several budgets of one cell the largest counts. Throws InputError for a record of a cell the table
   // does not have.
-  // `gate_missed`: why learners failed the learning gate, by spec (learned.h).
-  TableResults(const TableDefinition& table, const std::vector<CellRecord>& records,
-               std::map<std::string, std::string> gate_missed = {});
+  TableResults(const TableDefinition& table, const std::vector<CellRecord>& records);
 
   const TableDefinition& table() const { return table_; }
-  const std::map<std::string, std::string>& gate_missed() const { return gate_missed_; }
   const CellSummary& At(const std::string& block, const std::string& line, const std::string& column) const;
   // What holds for all that search in this line: the smallest bound of its sampled cells, which holds on all
   // devices that any of them may use (a rule such as CPU only may use others). Where nothing was sampled, of all
@@ -68,7 +68,6 @@ class TableResults {
 
  private:
   const TableDefinition& table_;
-  std::map<std::string, std::string> gate_missed_;
   std::map<std::string, CellSummary> cells_;  // "block:line/column"
 };
 

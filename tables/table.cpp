@@ -21,12 +21,6 @@ std::string TableParameter::name() const {
   return kind + "." + (classes.empty() ? std::string("dispatch_us") : classes.front());
 }
 
-bool TableDefinition::HasPublished() const {
-  return std::ranges::any_of(blocks, [](const TableBlock& block) {
-    return std::ranges::any_of(block.lines, [](const TableLine& line) { return !line.published.empty(); });
-  });
-}
-
 const TableBudget& TableDefinition::BudgetOf(BudgetSize size) const {
   return size == BudgetSize::kQuick ? quick : (size == BudgetSize::kPaper ? paper : standard);
 }
@@ -67,22 +61,6 @@ const char* ToString(CellKind kind) {
       return "predicted";
     case CellKind::kSearched:
       return "searched";
-  }
-  return "";
-}
-
-const char* ToString(ClaimWord word) {
-  switch (word) {
-    case ClaimWord::kHolds:
-      return "holds";
-    case ClaimWord::kUndecided:
-      return "undecided";
-    case ClaimWord::kDoesNotHold:
-      return "does not hold";
-    case ClaimWord::kDidNotLearn:
-      return "did not learn";
-    case ClaimWord::kCannotBeTested:
-      return "cannot be tested here";
   }
   return "";
 }

@@ -1,5 +1,5 @@
-// What a table of results is: blocks of rows and columns, what is fitted and assumed, published cells, claims
-// (docs/protocol.md). It is read from a file (table_file.h): those of the papers are in tables/papers and compiled in.
+// What a table of results is: blocks of rows and columns, what is fitted, published cells (docs/protocol.md). What its file says for
+// readers, claims and assumptions, is python/stowplan/report's. It is read from a file (table_file.h): those of the papers are in tables/papers and compiled in.
 #pragma once
 
 #include <cstdint>
@@ -8,13 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "output/report_page.h"
-
 namespace stowplan::tables {
-
-class TableResults;
-struct RenderedBlock;
-struct RenderedChart;
 
 // A number of a paper. Nothing here is ours.
 struct PublishedCell {
@@ -91,57 +85,6 @@ struct TableBlock {
   bool paper_budget = false;  // its rows spend their paper_samples under --budget standard too
 };
 
-enum class ClaimWord : std::uint8_t { kHolds, kUndecided, kDoesNotHold, kDidNotLearn, kCannotBeTested };
-const char* ToString(ClaimWord word);
-
-// One line for each claim of the paper (docs/protocol.md#claims).
-struct ClaimVerdict {
-  std::string claim;
-  std::string ours;  // our number
-  ClaimWord word = ClaimWord::kCannotBeTested;
-  std::string experiment;  // what supports it, or where an explanation is looked for; may be empty
-  // Keys of the columns that it says something about: where one is a learner that did not learn, nothing is judged.
-  std::vector<std::string> subjects = {};
-  bool of_paper = true;  // else we set it
-  // Claims that differ in one thing alone have one family, each its member: "each row: …" and "NMT, 2 layers". A page shows
-  // a line for each family of an entry of the table's file. Empty: it stands alone.
-  std::string family = {}, member = {};
-  int entry = -1;                     // of the file's claims; -1 = of none
-  std::optional<double> figure = {};  // what is judged, where it is one number
-  // Of one that holds: whether the same network at learning rate 0 meets it too, so that learning is not what it shows.
-  // Empty where there is no such column.
-  std::optional<bool> untrained = {};
-  std::string unlearned = {};  // of kDidNotLearn: the title of the column that did not
-};
-
-// A claim as a table's file states it; its kind says which fields count (claims.h).
-struct Claim {
-  std::string kind, text, experiment, block;
-  std::vector<std::string> rows, columns, than;  // keys
-  double limit = 0;
-  bool beyond = false;  // what is equal to the limit does not meet it
-  int in_rows = 0;      // of a claim about so many rows
-  std::string except, named;
-  std::vector<std::string> beside;  // columns shown with it; of kind close: a block
-  std::string beside_named;
-  bool of_paper = true;        // else we set it
-  std::string family, member;  // as of its verdict
-  int entry = -1;
-};
-
-// What a table has of its own that its file cannot say: computed sections, figures, claims.
-struct TableAnalysis {
-  const char* name;
-  std::vector<std::string> (*outcome)(const TableResults&) = nullptr;  // what the outcome says first
-  RenderedBlock (*summary)(const TableResults&) = nullptr;  // on the first screen in place of the first block
-  std::vector<output::ReportSection> (*sections)(const TableResults&) = nullptr;  // first in the discussion
-  std::vector<ClaimVerdict> (*claims)(const TableResults&) = nullptr;             // before those of the file
-  std::vector<RenderedChart> (*charts)(const TableResults&) = nullptr;  // in place of the curves of searches
-  const char* charts_title = "";
-  const char* charts_note = "";
-};
-const TableAnalysis* FindAnalysis(const std::string& name);  // nullptr = there is none
-
 // One number that the fitted cells may choose (docs/protocol.md#fitted): an efficiency of some op classes on
 // one device kind, or the dispatch cost of one framework op there. Nothing is fitted for a single row.
 struct TableParameter {
@@ -178,23 +121,17 @@ struct TableDefinition {
   std::string title;                       // "A Hierarchical Model for Device Placement (ICLR 2018)"
   std::vector<TableParameter> parameters;  // of `stowplan calibrate --table`
   std::vector<BorrowedRates> borrowed;
-  std::string published_from;            // where the cells of a paper were read; empty = nothing is said
-  std::vector<std::string> assumptions;  // what nobody published and we chose
   TableBudget quick{1'000, 1, {}};
   TableBudget standard{10'000, 3, {}};
   TableBudget paper{10'000, 1, {}};
   std::vector<TableBlock> blocks;
-  std::vector<Claim> claims;
-  const TableAnalysis* analysis = nullptr;
   std::string testbed;                   // the table whose testbed holds; empty = its own
   std::vector<std::string> quick_cells;  // what --budget quick runs where --cells says nothing; empty = all
-  std::vector<std::string> over;  // columns of the first block that its others are compared with (MeansOver)
 
   const TableBudget& BudgetOf(BudgetSize size) const;
   // By their keys.
   bool HasCell(const std::string& block, const std::string& line, const std::string& column) const;
-  bool HasPublished() const;  // whether any cell has a number of a paper
-  std::string path;           // of a user's file; empty = one of ours
+  std::string path;  // of a user's file; empty = one of ours
   // What a command line calls it: its path, else its name.
   const std::string& called() const { return path.empty() ? name : path; }
 };

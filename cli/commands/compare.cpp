@@ -11,6 +11,7 @@
 #include "cli/commands/commands.h"
 #include "cli/compare/brief_names.h"
 #include "cli/compare/comparison.h"
+#include "cli/compare/curves.h"
 #include "cli/reference.h"
 #include "cli/run_folder.h"
 #include "output/console.h"

@@ -25,16 +25,14 @@
 #include "sim/formats/formats.h"
 #include "sim/formats/outputs.h"
 #include "tables/cells.h"
+#include "tables/derive/derived.h"
 #include "tables/files/table_file.h"
-#include "tables/report/derived.h"
-#include "tables/report/learned.h"
-#include "tables/report/rendered_table.h"
 #include "tables/run/cell_progress.h"
 #include "tables/run/runner.h"
 #include "tables/run/stale.h"
 #include "tables/run/verify.h"
-#include "tables/settings_before.h"
 #include "tables/store.h"
+#include "tables/terminal.h"
 
 namespace stowplan::cli {
 namespace {
@@ -75,16 +73,8 @@ class TableVerb : public Command {
         ->option_text("FILE");
   }
 
-  void DeclarePages(CLI::App& app, const char* from) {
-    app.add_option("--from", from_, from)->capture_default_str()->option_text("DIR");
-    app.add_flag("--force", force_, "write into --out whatever table it holds");
-    problem::JsonFile(app.add_option("--json", json_,
-                                     "write the cells as stowplan.table to this file; - is standard output"))
-        ->option_text("FILE");
-  }
-
-  // First of all. Without --out the folder is `root`/NAME. `begun`: rows.csv may stand there by itself.
-  void Open(const char* root, bool begun) {
+  // First of all. Without --out the folder is `root`/NAME.
+  void Open(const char* root) {
     std::error_code ignored;
     if (tables::IsTableFile(name_)) {
       own_ = tables::ReadTable(name_);
@@ -96,14 +86,14 @@ class TableVerb : public Command {
           fmt::format("{0}: a table's file has a name that ends in .yaml; rename it, or give ./{0}.", name_));
     }
     folder_ = out_.empty() ? fs::path(root) / name_ : fs::path(out_);
-    if (!out_.empty() && !force_) CheckFolder(begun);
   }
 
   bool IsDerived() const { return name_ == tables::kAccuracyTable || tables::FindDerived(name_) != nullptr; }
 
   const tables::TableDefinition& TableOfCells() const {
     if (IsDerived())
-      throw InputError(fmt::format("table {0} has no cells; `stowplan table derive {0}` makes it.", name_));
+      throw InputError(
+          fmt::format("table {0} has no cells; `stowplan table derive {0}` makes its rows.", name_));
     return own_ ? *own_ : tables::FindTable(name_);
   }
 
@@ -153,35 +143,35 @@ class TableVerb : public Command {
   }
 
   // Before the first cell: what cannot be written is not found after hours of them.
-  void PrepareOutputs() const {
-    formats::PrepareOutput((folder_ / "table.md").string());
-    if (!json_.empty()) formats::PrepareOutput(json_);
-  }
+  void PrepareOutputs() const { formats::PrepareOutput(RowsPath()); }
 
-  // Pages are made from the text of rows.csv, never from memory: what is committed can be made again.
-  void Render(const tables::TableDefinition& table, const std::string& rows, bool keep_rows) const {
-    const fs::path gate = fs::path(from_) / "gate" / "rows.csv";
-    std::map<std::string, std::string> misses;
-    if (fs::exists(gate)) misses = tables::GateMisses(formats::ReadFile(gate.string()));
-    const tables::TableResults results(table, tables::ParseRows(rows, RowsPath()), misses);
+  // Cells are made from the text of rows.csv, never from memory: what is committed can be made again.
+  void Show(const tables::TableDefinition& table, const std::string& rows, bool keep_rows) const {
+    const tables::TableResults results(table, tables::ParseRows(rows, RowsPath()));
     formats::MakeFolder(folder_.string());
-    if (keep_rows) WriteIn("rows.csv", rows);
-    WriteIn("cells.csv", tables::PrintCells(results));
-    tables::RenderedTable rendered = tables::BuildRenderedTable(results);
-    if (const std::string before = tables::SettingsBefore(results); !before.empty())
-      rendered.facts.emplace_back("of settings before today's", before);
-    Write(rendered, true);
+    if (keep_rows) formats::WriteFile(RowsPath(), rows);
+    formats::WriteFile((folder_ / "cells.csv").string(), tables::PrintCells(results));
+    output::Print(fmt::format("{}\n{}: {}cells.csv\na page: python3 -m stowplan.report {}\n",
+                              tables::RenderTerminal(results), folder_.string(),
+                              keep_rows ? "rows.csv, " : "", table.called()));
   }
 
-  // `evaluate`: also its own rows, where it has some; else they are there.
-  void Derive(bool evaluate) const {
-    const tables::DerivedRow* const derived = tables::FindDerived(name_);
-    if (derived == nullptr) return WriteAccuracy();
-    const std::vector<tables::TableResults> tables = tables::ReadExported(from_);
-    PrepareOutputs();
-    const bool has_rows = derived->evaluate != nullptr;
-    if (has_rows && evaluate) WriteIn("rows.csv", Evaluate(*derived, tables));
-    Write(derived->render(tables, has_rows ? formats::ReadFile(RowsPath()) : ""), has_rows);
+  // Another table's folder, by mistake: its rows would be replaced.
+  void RefuseOtherRows() const {
+    if (out_.empty() || force_ || !fs::exists(RowsPath())) return;
+    const std::string rows = formats::ReadFile(RowsPath());
+    const bool of_cells = rows.starts_with(tables::RecordFields().front() + ",");
+    const bool other = IsDerived() ? of_cells
+                                   : !of_cells || std::ranges::any_of(tables::ParseRows(rows, RowsPath()),
+                                                                      [&](const tables::CellRecord& row) {
+                                                                        return !TableOfCells().HasCell(
+                                                                            row.block, row.row, row.column);
+                                                                      });
+    if (other)
+      throw InputError(
+          fmt::format("{}: holds rows of another table than {}; give another --out, or --force to "
+                      "replace them.",
+                      out_, name_));
   }
 
   std::string RowsPath() const { return (folder_ / "rows.csv").string(); }
@@ -192,12 +182,8 @@ class TableVerb : public Command {
   std::vector<std::string> cells_;
   std::string out_;
   fs::path folder_;  // that one, or what stands for it
-  std::string from_ = kExports;
   std::string testbed_;
-  std::string json_;
   int threads_ = 0;
-  bool resume_ = false;
-  bool export_ = false;
   bool force_ = false;
   bool allow_commands_ = false;
 
@@ -214,78 +200,6 @@ class TableVerb : public Command {
                       "--allow-commands.",
                       plan.column->agent.empty() ? plan.line->place : plan.column->place, name));
     }
-  }
-
-  // Another table's folder or none of a table, by mistake: its rows would be replaced.
-  void CheckFolder(bool begun) const {
-    const std::string path = (folder_ / "table.md").string();
-    if (fs::exists(path)) {
-      const std::string text = formats::ReadFile(path);
-      if (text.starts_with(fmt::format("# {}: ", name_))) return;
-      std::string found = "a table.md of something else";
-      for (const tables::TableName& other : tables::TableNames()) {
-        if (text.starts_with(fmt::format("# {}: ", other.name))) found = "table " + std::string(other.name);
-      }
-      throw InputError(
-          fmt::format("{}: holds {}; give another --out, or --force to replace it.", out_, found));
-    }
-    for (const char* file : {"rows.csv", "details.md", "table.csv", "table.tex", "table.html"}) {
-      if ((begun && std::string_view(file) == "rows.csv") || !fs::exists(folder_ / file)) continue;
-      RefuseUnknownFile(out_, file, "table.md");
-    }
-  }
-
-  std::string Evaluate(const tables::DerivedRow& derived,
-                       const std::vector<tables::TableResults>& tables) const {
-    std::optional<output::Progress> progress;
-    tables::DerivedOptions options;
-    options.threads = threads_;
-    options.stop = &output::StopRequested();
-    options.on_part = [&](std::int64_t done, std::int64_t total) {
-      if (!progress) progress.emplace(fmt::format("table {}", name_), total);
-      progress->Update(done);
-    };
-    options.rows_path = RowsPath();
-    options.resume = resume_;
-    options.cells = cells_;
-    const output::EndsInTime in_time([&] {
-      return fmt::format("stopped; what table {} keeps of its runs is kept, see --resume.", name_);
-    });
-    return derived.evaluate(tables, options);
-  }
-
-  void WriteAccuracy() const {
-    if (!json_.empty()) {
-      throw InputError(
-          "--json: table accuracy is made of scores; `stowplan validate --recordings DIR --json FILE` writes "
-          "them.");
-    }
-    const std::vector<ScoredFolder> folders = ScoreFolders((fs::path(from_) / "accuracy").string());
-    const GpuAccuracy gpus = ReadGpuAccuracy((fs::path(from_) / "gpu").string());
-    const output::ReportPage page = MakeAccuracyPage(folders, gpus);
-    formats::MakeFolder(folder_.string());
-    WriteIn("table.md", output::PrintReportMarkdown(MakeAccuracyVerdict(folders, gpus)));
-    WriteIn("details.md", output::PrintReportMarkdown(page));
-    WriteIn("table.html", PrintAccuracyHtml(page, folders));
-    output::Print(fmt::format("{}\n{}: table.md, details.md, table.html\n", output::PrintReportText(page),
-                              folder_.string()));
-  }
-
-  void WriteIn(const char* file, const std::string& text) const {
-    formats::WriteFile((folder_ / file).string(), text);
-  }
-
-  void Write(const tables::RenderedTable& rendered, bool has_rows) const {
-    formats::MakeFolder(folder_.string());
-    WriteIn("table.md", tables::RenderMarkdown(rendered));
-    WriteIn("details.md", tables::RenderMarkdownDetails(rendered));
-    WriteIn("table.csv", tables::RenderCsv(rendered));
-    WriteIn("table.tex", tables::RenderLatex(rendered));
-    WriteIn("table.html", tables::RenderHtml(rendered));
-    if (!json_.empty()) return formats::WriteFile(json_, tables::RenderJson(rendered));
-    output::Print(fmt::format("{}\n{}: {}table.md, details.md, table.html, table.csv, table.tex\n",
-                              tables::RenderTerminal(rendered), folder_.string(),
-                              has_rows ? "rows.csv, " : ""));
   }
 };
 
@@ -314,7 +228,7 @@ void ReportAdopted(const std::string& path, const std::vector<tables::CellRecord
 class TableRun : public TableVerb {
  public:
   void Declare(CLI::App& app) override {
-    DeclareTable(app, "folder for the pages; else .stowplan/NAME, with --export results/NAME");
+    DeclareTable(app, "folder for rows.csv and cells.csv; else .stowplan/NAME, with --export results/NAME");
     DeclareCells(app, "only these: [BLOCK:]ROW/COLUMN with *, several by commas");
     problem::Whole(
         app.add_option("--seeds", plan_.seeds, "seeds 1 to N of searched cells; else the budget's"), 1,
@@ -341,7 +255,7 @@ class TableRun : public TableVerb {
            "finished cells of this rows.csv (of a commit, of another machine) that the store has not, "
            "then as --resume (may be repeated)")
         ->option_text("FILE");
-    app.add_flag("--export", export_, "write results/NAME: rows.csv and the pages made from it");
+    app.add_flag("--export", export_, "write results/NAME");
     problem::OneOf(
         app.add_option(
             "--stale", stale_,
@@ -354,7 +268,7 @@ class TableRun : public TableVerb {
         ->option_text("FILE");
     DeclareCommands(app);
     DeclareTestbed(app);
-    DeclarePages(app, "the folder with the folder of table gate, which says who did not learn");
+    app.add_flag("--force", force_, "write into --out whatever table it holds");
     AddExamples(app, {"stowplan table run hierarchical --quick",
                       "stowplan table run hierarchical --cells 'nmt_2/*' --samples 1000 --resume",
                       "stowplan table run examples/table.yaml --samples 20"});
@@ -362,7 +276,8 @@ class TableRun : public TableVerb {
 
   void Run() override {
     agents::Ranks& ranks = agents::World();
-    Open(export_ ? kExports : kRuns, resume_);
+    Open(export_ ? kExports : kRuns);
+    RefuseOtherRows();
     const tables::TableDefinition& table = TableOfCells();
     plan_.cells = cells_;
     for (const tables::BudgetSize size : tables::BudgetSizes())
@@ -384,12 +299,12 @@ class TableRun : public TableVerb {
           "stopped after {} of {} cells; they are kept, the same call with --resume goes on with the others.",
           records.size(), plans.size()));
     }
-    if (!export_) return Render(tables::PlannedPart(table, plans), tables::PrintRows(records), true);
+    if (!export_) return Show(table, tables::PrintRows(records), true);
     if (stale != tables::StaleRows::kDrop) tables::RefuseOtherCells(table, RowsPath());
-    Render(table,
-           tables::PrintRows(
-               tables::WithStale(table, AllOf(table, testbed, store), RowsBefore(), stale, RowsPath())),
-           true);
+    Show(table,
+         tables::PrintRows(
+             tables::WithStale(table, AllOf(table, testbed, store), RowsBefore(), stale, RowsPath())),
+         true);
   }
 
  private:
@@ -468,23 +383,28 @@ class TableRun : public TableVerb {
   std::vector<std::string> adopted_;
   std::string stale_ = "refuse";
   std::string store_ = kStore;
+  bool resume_ = false;
+  bool export_ = false;
 };
 
 class TableDerive : public TableVerb {
  public:
   void Declare(CLI::App& app) override {
-    DeclareTable(app, "folder for the pages; else .stowplan/NAME, with --export results/NAME",
-                 "bounds, budget, robustness, gate or accuracy");
+    DeclareTable(app, "folder for the rows; else .stowplan/NAME, with --export results/NAME",
+                 "robustness, gate or accuracy");
     DeclareCells(app, "of gate, only these runs: CASE/AGENT with *, several by commas");
     app.add_flag("--resume", resume_, "of gate: keep finished runs, go on with the others");
     app.add_flag("--export", export_, "write results/NAME");
-    DeclarePages(app, "the folder with the other tables' folders, which the table is made of");
-    AddExamples(app, {"stowplan table derive bounds --from .stowplan",
+    app.add_option("--from", from_, "the folder with the other tables' folders, which the rows are made of")
+        ->capture_default_str()
+        ->option_text("DIR");
+    app.add_flag("--force", force_, "write into --out whatever table it holds");
+    AddExamples(app, {"stowplan table derive robustness --from .stowplan",
                       "stowplan table derive gate --cells 'chains_2/*' --resume"});
   }
 
   void Run() override {
-    Open(export_ ? kExports : kRuns, resume_);
+    Open(export_ ? kExports : kRuns);
     if (!IsDerived()) {
       throw InputError(fmt::format("table {} has cells; `stowplan table run {}` runs them.", name_,
                                    TableOfCells().called()));
@@ -494,23 +414,71 @@ class TableDerive : public TableVerb {
       throw InputError(
           fmt::format("{}: table {} is made of what others ran and has no cells.", of_gate, name_));
     }
-    Derive(true);
+    const tables::DerivedRow* const derived = tables::FindDerived(name_);
+    if (derived == nullptr) return WriteAccuracy();
+    RefuseOtherRows();
+    const std::vector<tables::TableResults> tables = tables::ReadExported(from_);
+    PrepareOutputs();
+    formats::WriteFile(RowsPath(), Evaluate(*derived, tables));
+    output::Print(fmt::format("{}\na page: python3 -m stowplan.report {}\n", RowsPath(), name_));
   }
+
+ private:
+  std::string Evaluate(const tables::DerivedRow& derived,
+                       const std::vector<tables::TableResults>& tables) const {
+    std::optional<output::Progress> progress;
+    tables::DerivedOptions options;
+    options.threads = threads_;
+    options.stop = &output::StopRequested();
+    options.on_part = [&](std::int64_t done, std::int64_t total) {
+      if (!progress) progress.emplace(fmt::format("table {}", name_), total);
+      progress->Update(done);
+    };
+    options.rows_path = RowsPath();
+    options.resume = resume_;
+    options.cells = cells_;
+    const output::EndsInTime in_time([&] {
+      return fmt::format("stopped; what table {} keeps of its runs is kept, see --resume.", name_);
+    });
+    return derived.evaluate(tables, options);
+  }
+
+  void WriteAccuracy() const {
+    const std::vector<ScoredFolder> folders = ScoreFolders((fs::path(from_) / "accuracy").string());
+    const GpuAccuracy gpus = ReadGpuAccuracy((fs::path(from_) / "gpu").string());
+    const output::ReportPage page = MakeAccuracyPage(folders, gpus);
+    formats::MakeFolder(folder_.string());
+    Write("table.md", output::PrintReportMarkdown(MakeAccuracyVerdict(folders, gpus)));
+    Write("details.md", output::PrintReportMarkdown(page));
+    Write("table.html", PrintAccuracyHtml(page, folders));
+    output::Print(fmt::format("{}\n{}: table.md, details.md, table.html\n", output::PrintReportText(page),
+                              folder_.string()));
+  }
+
+  void Write(const char* file, const std::string& text) const {
+    formats::WriteFile((folder_ / file).string(), text);
+  }
+
+  std::string from_ = kExports;
+  bool resume_ = false;
+  bool export_ = false;
 };
 
 class TableShow : public TableVerb {
  public:
   void Declare(CLI::App& app) override {
-    DeclareTable(app, "folder of rows.csv and of the pages; else results/NAME");
+    DeclareTable(app, "folder of rows.csv, and for cells.csv; else results/NAME");
     DeclareTestbed(app);
-    DeclarePages(app, "the folder with the other tables' folders: what derived tables are made of, and gate");
-    AddExamples(app, {"stowplan table show placeto --json placeto.json",
+    AddExamples(app, {"stowplan table show placeto",
                       "stowplan table show examples/table.yaml --out .stowplan/two-workloads"});
   }
 
   void Run() override {
-    Open(kExports, true);
-    if (IsDerived()) return Derive(false);
+    Open(kExports);
+    if (IsDerived()) {
+      throw InputError(
+          fmt::format("table {0} has no cells; `python3 -m stowplan.report {0}` makes its page.", name_));
+    }
     const tables::TableDefinition& table = TableOfCells();
     const std::string ran = (fs::path(kRuns) / name_).string();
     if (out_.empty() && !fs::exists(RowsPath()) && fs::exists(fs::path(ran) / "rows.csv")) {
@@ -519,7 +487,7 @@ class TableShow : public TableVerb {
     }
     const std::string rows = formats::ReadFile(RowsPath());
     if (own_) RefuseOtherScenarios(table, tables::ParseRows(rows, RowsPath()));
-    Render(table, rows, false);
+    Show(table, rows, false);
   }
 
  private:
@@ -552,7 +520,7 @@ class TableVerify : public TableVerb {
 
   // Nothing is written but policies that cells start from, in a folder that is removed.
   void Run() override {
-    Open(tables::IsTableFile(name_) ? kRuns : kExports, true);
+    Open(tables::IsTableFile(name_) ? kRuns : kExports);
     const tables::TableDefinition& table = TableOfCells();
     const std::string path = RowsPath();
     if (!std::filesystem::exists(path))
@@ -615,9 +583,9 @@ const std::vector<CommandRow>& TableVerbs() {
   static const std::vector<CommandRow> rows = {
       {"run", "run the cells of a table, keep each finished one, show the published cell beside ours",
        Make<TableRun>, true},
-      {"derive", "make a table of what others ran: bounds, budget, robustness, gate, accuracy",
+      {"derive", "rows beside the tables: robustness of placements, the sanity suite, accuracy of recordings",
        Make<TableDerive>},
-      {"show", "run nothing: make the pages of a table from its rows.csv", Make<TableShow>},
+      {"show", "run nothing: show a rows.csv, and write its cells.csv for pages", Make<TableShow>},
       {"verify", "run rows of a rows.csv again and compare, write nothing", Make<TableVerify>},
       {"salvage", "keep a damaged store of cells as FILE.damaged, put its sound cells into a new one",
        Make<TableSalvage>},

@@ -5,10 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "agents/comparison/estimate.h"
 #include "output/console.h"
-#include "tables/report/bootstrap.h"
-#include "tables/report/figures.h"
-#include "tables/report/rendered_table.h"
 
 namespace stowplan::cli {
 namespace {
@@ -29,14 +27,20 @@ std::string Range(const tables::CellSummary& cell) {
   return low + "–" + high;
 }
 
+// "0.943", "1.004", "1.35": near 1 three decimals on both sides.
+std::string RatioText(double ratio) {
+  if (std::isinf(ratio)) return "∞";
+  return ratio >= 1 && ratio < 1.1 ? fmt::format("{:.3f}", ratio) : output::SecondsDigits(ratio);
+}
+
 // How its best compares with the first agent's, with the interval where there are seeds for one.
 std::string ToFirst(const tables::CellSummary& cell, const tables::CellSummary& first) {
   if (!cell.was_run() || !first.was_run()) return kNothing;
   if (&cell == &first) return "1";
-  const tables::Estimate estimate = tables::EstimateRatio({&cell}, {&first});
-  std::string text = tables::RatioText(estimate.value);
+  const agents::Estimate estimate = agents::EstimateRatio({cell.times()}, {first.times()});
+  std::string text = RatioText(estimate.value);
   if (estimate.sampled && !estimate.open())
-    text += fmt::format(" [{}, {}]", tables::RatioText(estimate.low), tables::RatioText(estimate.high));
+    text += fmt::format(" [{}, {}]", RatioText(estimate.low), RatioText(estimate.high));
   return text;
 }
 
@@ -109,7 +113,7 @@ output::ReportPage MakeComparison(const tables::TableResults& results,
     const tables::CellSummary& cell = cell_of(column);
     if (cell.records.empty()) continue;
     sampled = sampled || cell.sampled;
-    open = open || (cell.sampled && cell.seeds < tables::kSeedsForClaim);
+    open = open || (cell.sampled && cell.seeds < agents::kSeedsForClaim);
     even = even || (cell.feasible > 0 && cell.feasible % 2 == 0);
     settings.rows.push_back({column.title, cell.records.front().agent});
     found.rows.push_back(
@@ -136,18 +140,11 @@ output::ReportPage MakeComparison(const tables::TableResults& results,
   }
   if (open)
     found.sentences.push_back(
-        fmt::format("With fewer than {} seeds no difference is decided.", tables::kSeedsForClaim));
+        fmt::format("With fewer than {} seeds no difference is decided.", agents::kSeedsForClaim));
   return {.title = "Agents on " + line.title,
           .lead = Lead(results),
           .facts = std::move(facts),
           .sections = {std::move(found), std::move(searches), std::move(settings)}};
-}
-
-std::string ComparisonCurvesHtml(const tables::TableResults& results) {
-  std::vector<tables::RenderedChart> charts = tables::BuildCharts(results);
-  if (charts.empty()) return {};
-  charts.front().title = "Best so far, seconds per step";
-  return "<section>\n<h2>Best runtime against samples</h2>\n" + tables::CurveFigures(charts) + "</section>\n";
 }
 
 }  // namespace stowplan::cli

@@ -14,7 +14,4 @@ namespace stowplan::cli {
 output::ReportPage MakeComparison(const tables::TableResults& results,
                                   std::vector<std::pair<std::string, std::string>> facts);
 
-// Best so far against samples: the median seed of each agent that samples.
-std::string ComparisonCurvesHtml(const tables::TableResults& results);
-
 }  // namespace stowplan::cli

@@ -20,7 +20,6 @@
 #include "sim/base/spec.h"
 #include "sim/formats/document/yaml_reader.h"
 #include "sim/formats/formats.h"
-#include "tables/files/claim_reader.h"
 #include "tables/files/table_columns.h"
 #include "tables/table_values.h"
 #include "tables/testbed.h"
@@ -54,8 +53,7 @@ constexpr std::string_view kBorrowed[] = {"table", "kind", "as"};
 constexpr std::string_view kRules[] = {"native", "published"};
 
 // What one file may ask for.
-constexpr std::size_t kMaxBlocks = 32, kMaxCells = 50'000, kMaxClaims = 1'000, kMaxPatterns = 100,
-                      kMaxOver = 8;
+constexpr std::size_t kMaxBlocks = 32, kMaxCells = 50'000, kMaxPatterns = 100;
 constexpr std::int64_t kMaxGpus = 4096;
 constexpr double kPicosPerSecond = 1e12;
 
@@ -98,29 +96,11 @@ class TableReader {
     MarkPublished();
     CheckRows();
     ReadFit(top);
-    table_.published_from = top.String("published_from", "");
-    if (const auto list = top.Find("assumptions")) table_.assumptions = Sentences(*list);
     if (const auto list = top.Find("quick_cells")) {
       CheckLength(*list, kMaxPatterns, "patterns");
       table_.quick_cells = Sentences(*list);
     }
-    if (const auto list = top.Find("over")) ReadOver(*list);
     table_.testbed = top.String("testbed", "");
-    if (const auto name = top.Find("analysis")) {
-      table_.analysis = FindAnalysis(name->Name());
-      if (table_.analysis == nullptr) name->Fail("is none of those that stowplan's own tables have");
-      if (!table_.over.empty()) name->Fail("and `over` both say what the page opens with; give one of them");
-    }
-    if (const auto claims = top.Find("claims")) {
-      int entry = 0;
-      for (const Value claim : claims->items()) {
-        for (Claim& one : ReadClaim(claim, table_, kMaxClaims - table_.claims.size())) {
-          one.entry = entry;
-          table_.claims.push_back(std::move(one));
-        }
-        ++entry;
-      }
-    }
     return std::move(table_);
   }
 
@@ -378,16 +358,6 @@ class TableReader {
     }
   }
 
-  // The others of the first block are compared with these.
-  void ReadOver(const Value& list) {
-    CheckLength(list, kMaxOver, "columns");
-    for (const std::string& key : SomeOf(list, KeysOf(table_.blocks.front().columns), "column")) {
-      if (std::ranges::find(table_.over, key) != table_.over.end())
-        list.Fail(fmt::format("has {} twice", key));
-      table_.over.push_back(key);
-    }
-  }
-
   // What rows say of columns, and how many GPUs they have where they do not say.
   void CheckRows() {
     std::set<std::string> known;
@@ -515,8 +485,6 @@ TableDefinition ReadTable(const std::string& path) {
       throw InputError(
           fmt::format("{}: name: is {}, a table of stowplan's own; give it another name.", path, table.name));
   }
-  if (table.analysis != nullptr)
-    throw InputError(fmt::format("{}: analysis: is for stowplan's own tables; leave it out.", path));
   std::set<std::string> made;
   for (const TableBlock& block : table.blocks) {
     for (const TableLine& line : block.lines) {

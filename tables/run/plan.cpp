@@ -189,41 +189,6 @@ std::vector<CellPlan> PlanCells(const TableDefinition& table, const PlanOptions&
   return plans;
 }
 
-TableDefinition PlannedPart(const TableDefinition& table, const std::vector<CellPlan>& plans) {
-  std::set<std::tuple<const TableBlock*, const TableLine*, const TableColumn*>> cells;
-  std::set<const void*> planned;
-  for (const CellPlan& plan : plans) {
-    cells.insert({plan.block, plan.line, plan.column});
-    planned.insert({plan.block, plan.line, plan.column});
-  }
-  TableDefinition part = table;
-  std::size_t all = 0;
-  ForEachCell(table, [&](const auto&, const auto&, const auto&) { ++all; });
-  if (cells.size() == all) return part;
-  // Of copies, told apart by the originals at the same place.
-  const auto keep = [&](const auto& originals, auto& copies) {
-    std::size_t kept = 0;
-    for (std::size_t i = 0; i < originals.size(); ++i) {
-      if (!planned.contains(&originals[i])) continue;
-      if (kept != i) copies[kept] = std::move(copies[i]);
-      ++kept;
-    }
-    copies.erase(copies.begin() + static_cast<std::ptrdiff_t>(kept), copies.end());
-  };
-  for (std::size_t b = 0; b < table.blocks.size(); ++b) {
-    keep(table.blocks[b].lines, part.blocks[b].lines);
-    keep(table.blocks[b].columns, part.blocks[b].columns);
-  }
-  keep(table.blocks, part.blocks);
-  part.claims.clear();
-  part.over.clear();
-  part.analysis = nullptr;
-  part.blocks.front().note +=
-      fmt::format(" Only a part of the table was asked for; `stowplan table run {} --resume` runs all of it.",
-                  table.called());
-  return part;
-}
-
 std::vector<CellPlan> ShareOfRank(const std::vector<CellPlan>& plans, const agents::Ranks& ranks) {
   std::map<std::tuple<const TableBlock*, std::string, std::int64_t>, std::size_t> policies;
   std::vector<CellPlan> share;

@@ -37,10 +37,6 @@ struct PlanOptions {
 // InputError for a pattern that matches nothing.
 std::vector<CellPlan> PlanCells(const TableDefinition& table, const PlanOptions& options);
 
-// The part of a table that is planned: blocks, rows and columns without a cell in `plans` are left out, and with them
-// what speaks of the whole table (claims, outcome, sections, charts of its own). The table itself where all is planned.
-TableDefinition PlannedPart(const TableDefinition& table, const std::vector<CellPlan>& plans);
-
 // The cells that one of several processes runs: every size()-th, but cells of one trained policy stay
 // together.
 std::vector<CellPlan> ShareOfRank(const std::vector<CellPlan>& plans, const agents::Ranks& ranks);

@@ -57,12 +57,13 @@ bool IsOf(const CellRecord& again, const CellRecord& row) {
 
 DrawnRows DrawRows(const TableResults& results, const std::vector<CellRecord>& rows,
                    const std::vector<std::string>& cells, std::size_t count) {
+  const std::set<const CellSummary*> all_before = CellsBefore(results);
   std::map<Cell, bool> before;  // of the cells asked for
   const std::vector<std::string> all = {"*:*/*"};
   for (const CellPlan& plan :
        PlanCells(results.table(), {.cells = cells.empty() ? all : cells, .seeds = 1})) {
     const Cell cell = {plan.block->key, plan.line->key, plan.column->key};
-    before[cell] = AnyBefore(results, plan.block->key, {plan.line->key}, plan.column->key);
+    before[cell] = all_before.contains(&results.At(plan.block->key, plan.line->key, plan.column->key));
   }
   DrawnRows drawn;
   std::map<std::pair<std::string, std::string>, std::vector<std::pair<std::string, const CellRecord*>>>

@@ -76,8 +76,9 @@ TEST(AgentOpens, SettingsThatNameCommandsAreOfThoseWhoStartPrograms) {
   for (const AgentRow& row : Agents()) {
     for (const Setting& setting : row.settings.rows) {
       if (setting.name.find("command") != std::string::npos ||
-          setting.name.find("program") != std::string::npos)
+          setting.name.find("program") != std::string::npos) {
         EXPECT_EQ(row.opens, AgentOpens::kProgram) << row.name << " " << setting.name;
+      }
     }
   }
 }

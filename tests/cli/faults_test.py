@@ -89,7 +89,7 @@ class Faults(unittest.TestCase):
         for process in calls:
             _, error = process.communicate(timeout=240)
             self.assertEqual(process.returncode, 0, error)
-        first, second = ((self.folder / f"out{i}" / "table.md").read_text().splitlines()[0] for i in range(2))
+        first, second = ((self.folder / f"out{i}" / "cells.csv").read_text().splitlines()[0] for i in range(2))
         self.assertEqual(first, second)
         again = call([*TABLE, "--resume", "--out", "out", "--store", "tables.db"], self.folder)
         self.assertEqual(again.returncode, 0, again.stderr)

@@ -132,7 +132,7 @@ TEST(Completion, NamesByWhatTheOptionTakes) {
 
 TEST(Completion, NothingWhereAFileIsWanted) {
   EXPECT_THAT(Complete({"place", "--out", ""}), IsEmpty());
-  EXPECT_THAT(Complete({"table", "show", "--from", ""}), IsEmpty());
+  EXPECT_THAT(Complete({"table", "derive", "--from", ""}), IsEmpty());
   EXPECT_THAT(Complete({"place", "--samples", ""}), IsEmpty());
 }
 

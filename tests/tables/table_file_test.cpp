@@ -9,8 +9,6 @@
 
 #include "sim/base/error.h"
 #include "sim/formats/formats.h"
-#include "tables/report/claims.h"
-#include "tables/report/rendered_table.h"
 #include "tables/run/runner.h"
 #include "tests/tables/own_table.h"
 #include "tests/temp_folder.h"
@@ -54,8 +52,6 @@ TEST(TableFile, ShortFormsStandForWhatTheAgentIs) {
   EXPECT_EQ(block.lines[0].GrouperOf(block.columns[3]), "neighbour(groups=32)");
   EXPECT_EQ(block.lines[0].key, "transformer_xl_layers_2");
   EXPECT_EQ(block.lines[0].gpus, 2) << "counted in the cluster";
-  EXPECT_FALSE(table.HasPublished());
-  ASSERT_EQ(table.claims.size(), 1u);
 }
 
 TEST(TableFile, APassIsOneSampleForEachGroupThatTheCellsGrouperNames) {
@@ -190,30 +186,8 @@ TEST(TableFile, WhatIsWrongIsToldWithItsLine) {
   EXPECT_THAT(with_row("{workload: nmt, agents: {random: single_gpu}}"), HasSubstr("draws no samples"));
   EXPECT_THAT(RefusalOf(head + "columns: [{key: own}]\nrows: [{workload: nmt}]\n"),
               HasSubstr("column own has no agent; give this row one"));
-  const auto with_claim = [&](const std::string& claim) {
-    return RefusalOf(head + rest + "claims:\n  - " + claim + "\n");
-  };
-  EXPECT_THAT(with_claim("{claim: x, kind: rato}"),
-              HasSubstr("mine.yaml:9: claims[0].kind is rato, which is no kind of claim"));
-  EXPECT_THAT(with_claim("{claim: x, kind: exists, row: chain_ops_4, than: single_gpu}"),
-              HasSubstr("has no \"by\""));
-  EXPECT_THAT(with_claim("{claim: x, kind: exists, row: chain, than: single_gpu, by: 0.1}"),
-              HasSubstr("which is no row of block native; there are"));
-  EXPECT_THAT(with_claim("{claim: x, kind: beats, column: random, than: single_gpu, named: y, by: 1}"),
-              HasSubstr("has by, which a claim of kind beats has not"));
-  EXPECT_THAT(with_claim("{claim: x, kind: exists, row: chain_ops_4, than: single_gpu, by: 10}"),
-              HasSubstr(".by is 10, but is a part of what `than` takes: 0.1 is 10 %"));
-  EXPECT_THAT(with_claim("{claim: x, kind: mean_ratio, column: random, than: random, below: 1}"),
-              HasSubstr("compares random with itself"));
-  EXPECT_THAT(with_claim("{kind: opponents, columns: [random]}"),
-              HasSubstr("needs column random_op beside it"));
-  EXPECT_THAT(with_claim("{claim: x, kind: fewer_samples, column: random, than: single_gpu, at_least: 2}"),
-              HasSubstr("counts the samples of single_gpu, which draws none"));
-  EXPECT_THAT(with_claim("{claim: x, kind: mean_ratio, column: random, than: single_gpu}"),
-              HasSubstr("takes `at_most` or `below`, one of them"));
 }
 
-// Fields that a kind does not list are refused, and those it requires are asked for: each kind is read from its own list.
 // Before what is too much is made.
 TEST(TableFile, WhatIsTooMuchIsRefused) {
   const auto listed = [](int count, const std::string& item) {
@@ -232,130 +206,6 @@ TEST(TableFile, WhatIsTooMuchIsRefused) {
   EXPECT_THAT(RefusalOf(head + "columns: [single_gpu]\nrows: [{workload: \"chain(ops=4" +
                         std::string(200, '0') + ")\"}]\n"),
               HasSubstr("a `key` of at most 200 is wanted"));
-  const std::string claim = "{claim: a, kind: beats, column: random, than: single_gpu, named: b}";
-  EXPECT_EQ(RefusalOf(head + rest + "claims: " + listed(1000, claim)), "read");
-  EXPECT_THAT(RefusalOf(head + rest + "claims: " + listed(1001, claim)),
-              HasSubstr("claims[1000] makes more claims than the 1,000 that a table may have"));
-  EXPECT_THAT(
-      RefusalOf(head + "columns: [single_gpu, random]\nrows: [{workload: chain(ops=4), title: " +
-                std::string(500, 't') +
-                "}]\nclaims: [{claim: \"{row} {row} {row} {row}\", kind: ratio, rows: all, column: random, "
-                "than: single_gpu, at_most: 1}]\n"),
-      HasSubstr("has more than 2000 characters with the title of chain_ops_4"));
-}
-
-TEST(TableFile, OneClaimOfEachColumn) {
-  const std::string head = std::string(kHead) +
-                           "columns: [random, single_gpu, {key: turns, title: by turns, agent: "
-                           "round_robin}]\nrows: [{workload: chain(ops=4)}]\n";
-  const auto claim = [&](const std::string& columns) {
-    return head + "claims: [{claim: \"{column} ends first\", kind: mean_ratio, " + columns +
-           "than: single_gpu, below: 1}]\n";
-  };
-  const TableDefinition table = Parse(claim("columns: [random, turns], "));
-  ASSERT_EQ(table.claims.size(), 2U);
-  EXPECT_EQ(table.claims[0].text, "random ends first");
-  EXPECT_EQ(table.claims[1].text, "by turns ends first");
-  EXPECT_EQ(table.claims[1].columns, std::vector<std::string>{"turns"});
-  const std::string several = claim("columns: [random, turns], "), mark = "{column} ends";
-  EXPECT_THAT(RefusalOf(std::string(several).replace(several.find(mark), mark.size(), "it ends")),
-              HasSubstr("makes several claims of one text; {column} in it stands for what each is of"));
-  EXPECT_THAT(RefusalOf(claim("")), HasSubstr("takes `column` or `columns`, one of them"));
-  EXPECT_THAT(RefusalOf(claim("column: random, columns: [random], ")),
-              HasSubstr("takes `column` or `columns`, one of them"));
-}
-
-TEST(TableFile, OneClaimOfEachBlock) {
-  const std::string head = std::string(kHead) +
-                           "columns: [random, single_gpu]\nrows: [{workload: chain(ops=4)}]\nblocks:\n"
-                           "  - {key: native, title: Native}\n  - {key: process, title: One thread}\n";
-  const auto claim = [&](const std::string& fields) {
-    return head +
-           "claims: [{claim: \"{block}: random ends first\", kind: beats, column: random, "
-           "than: single_gpu, named: one, " +
-           fields + "}]\n";
-  };
-  const TableDefinition table = Parse(claim("blocks: [native, process], each: either"));
-  ASSERT_EQ(table.claims.size(), 2U);
-  EXPECT_EQ(table.claims[1].text, "One thread: random ends first");
-  EXPECT_EQ(table.claims[1].block, "process");
-  EXPECT_EQ(table.claims[1].family, "either: random ends first");
-  EXPECT_EQ(table.claims[1].member, "One thread");
-  EXPECT_EQ(Parse(claim("blocks: [native]")).claims[0].family, "");
-  EXPECT_THAT(RefusalOf(claim("blocks: [other]")), HasSubstr("which is no block; there are"));
-  EXPECT_THAT(RefusalOf(claim("blocks: [native], block: native")), HasSubstr("takes `block` or `blocks`"));
-  EXPECT_THAT(RefusalOf(claim("each: either")), HasSubstr("has `each`, which names what"));
-  EXPECT_THAT(RefusalOf(claim("block: process")),
-              HasSubstr("has {block} in its text, for which only `blocks`"));
-  EXPECT_THAT(RefusalOf(claim("blocks: [native, process], each: \"{row}\"")),
-              HasSubstr("has {row} in its text"));
-  EXPECT_THAT(RefusalOf(claim("blocks: [native, native]")), HasSubstr("is native again; once is enough"));
-}
-
-// Claims of one text under two blocks are two lines.
-TEST(TableFile, EveryClaimKnowsItsEntry) {
-  const std::string claim =
-      "  - {kind: ratio, claim: \"{row} a\", rows: all, column: random, than: single_gpu, at_most: 1}\n";
-  const TableDefinition table = Parse(std::string(kHead) +
-                                      "columns: [random, single_gpu]\nrows: [{workload: chain(ops=4)}, "
-                                      "{workload: chain(ops=5)}]\nclaims:\n" +
-                                      claim + claim);
-  ASSERT_EQ(table.claims.size(), 4U);
-  EXPECT_EQ(table.claims[1].entry, 0);
-  EXPECT_EQ(table.claims[2].entry, 1);
-}
-
-TEST(TableFile, ClaimsOfTablesWithoutAPaperAreOurs) {
-  for (const char* name : {"agents", "ablations", "modern", "latency", "sgdp-transfer"}) {
-    for (const Claim& claim : FindTable(name).claims)
-      EXPECT_FALSE(claim.of_paper) << name << ": " << claim.text;
-  }
-}
-
-TEST(TableFile, EveryKindOfClaimIsReadAndJudgedWithoutRows) {
-  std::string text =
-      std::string(kHead) +
-      "columns: [single_gpu, random, annealing]\nrows:\n  - {workload: chain(ops=4)}\nclaims:\n";
-  for (const ClaimKind& kind : ClaimKinds()) {
-    const std::string fields = std::string(" ") + kind.fields + " ";
-    const auto has = [&](const std::string& key) {
-      return fields.find(" " + key + "! ") != std::string::npos;
-    };
-    text += std::string("  - {claim: x, kind: ") + kind.name;
-    if (has("rows")) text += ", rows: [chain_ops_4]";
-    if (has("row") || std::string(kind.name) == "ratio") text += ", row: chain_ops_4";
-    if (has("columns")) text += ", columns: [random]";
-    if (has("column") || std::string(kind.name) == "mean_ratio") text += ", column: random";
-    if (has("than")) text += ", than: annealing";
-    for (const char* key : {"by", "at_least", "within"}) {
-      if (has(key)) text += std::string(", ") + key + ": 0.5";
-    }
-    for (const auto& [key, or_else] : {std::pair{"at_most", " below "}, {"at_least", " above "}}) {
-      if (fields.find(or_else) != std::string::npos) text += std::string(", ") + key + ": 0.5";
-    }
-    if (has("takes")) text += ", takes: 1s";
-    if (has("named")) text += ", named: y";
-    if (has("see")) text += ", see: z";
-    if (has("cells")) text += ", cells: [chain_ops_4/random]";
-    text += "}\n";
-  }
-  // What it lacks are the columns of the sets that learners are held against.
-  text.erase(text.find("  - {claim: x, kind: opponents"),
-             text.find('\n', text.find("kind: opponents")) + 1 - text.find("  - {claim: x, kind: opponents"));
-  const TableDefinition table = Parse(text);
-  EXPECT_EQ(table.claims.size(), ClaimKinds().size() - 1);
-  for (const ClaimVerdict& verdict : JudgeClaims(TableResults(table, {})))
-    EXPECT_EQ(verdict.word, ClaimWord::kCannotBeTested) << verdict.claim;
-}
-
-TEST(TableFile, EveryKindOfClaimStandsInThePageAndTheSchema) {
-  const std::string page = formats::ReadFile(STOWPLAN_SOURCE_DIR "/docs/formats.md");
-  const std::string schema = formats::ReadFile(STOWPLAN_SOURCE_DIR "/docs/schema/experiment.json");
-  for (const ClaimKind& kind : ClaimKinds()) {
-    EXPECT_THAT(
-        page, HasSubstr(std::string("| `") + kind.name + "` | " + kind.what + " | `" + kind.fields + "` |"));
-    EXPECT_THAT(schema, HasSubstr(std::string("\"") + kind.name + "\""));
-  }
 }
 
 // Read or refused with its place, whatever bytes: nothing else leaves the reader.
@@ -377,8 +227,7 @@ TEST(TableFile, DamagedFilesAreReadOrRefused) {
       text.insert(std::min(at, text.size()), tokens[below(std::size(tokens))]);
     }
     try {
-      const TableDefinition table = Parse(text);
-      JudgeClaims(TableResults(table, {}));
+      Parse(text);
       ++read;
     } catch (const InputError& error) {
       EXPECT_THAT(error.what(), ::testing::StartsWith("mine.yaml")) << text;
@@ -393,35 +242,10 @@ TEST(TableFile, ExamplesAreTables) {
   for (const auto& entry :
        std::filesystem::directory_iterator(std::string(STOWPLAN_SOURCE_DIR) + "/examples")) {
     if (entry.path().extension() != ".yaml") continue;
-    const TableDefinition table = Parse(formats::ReadFile(entry.path().string()));
-    EXPECT_FALSE(table.claims.empty()) << entry.path();
+    Parse(formats::ReadFile(entry.path().string()));
     ++read;
   }
   EXPECT_GE(read, 1);
-}
-
-TEST(TableFile, ClaimsOfAPaperAndOursAreCountedApart) {
-  const std::string claim =
-      "  - {kind: ratio, row: chain_ops_4, column: random, than: single_gpu, at_most: 1, claim: ";
-  const auto counts = [&](const std::string& claims) {
-    const TableDefinition table = Parse(std::string(kHead) + kRest + "claims:\n" + claims);
-    return BuildOutcome(TableResults(table, {})).back();
-  };
-  EXPECT_EQ(counts(claim + "x}\n" + claim + "y}\n" + claim + "z, ours: true}\n"),
-            "Of 2 claims of the paper 2 cannot be tested here; of 1 claim of ours 1 cannot be tested here.");
-  EXPECT_EQ(counts(claim + "x}\n"), "Of 1 claim of the paper 1 cannot be tested here.");
-  EXPECT_EQ(counts(claim + "z, ours: true}\n"), "Of 1 claim of ours 1 cannot be tested here.");
-}
-
-// What the papers have opens their tables' pages; one's own table shows all that one asked for.
-TEST(TableFile, EveryColumnOfOnesOwnTableIsOnItsPage) {
-  const TempFolder folder;
-  formats::WriteFile(folder / "mine.yaml",
-                     std::string(kHead) +
-                         "columns: [single_gpu, random]\n"
-                         "rows: [{workload: chain(ops=4), published: {single_gpu: 1s}}]\n");
-  const TableDefinition table = ReadTable(folder / "mine.yaml");
-  for (const TableColumn& column : table.blocks[0].columns) EXPECT_TRUE(column.published) << column.key;
 }
 
 }  // namespace

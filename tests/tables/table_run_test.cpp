@@ -129,28 +129,6 @@ TEST(Plan, ABlockMaySpendWhatThePaperDid) {
   EXPECT_EQ(plans_of(quick).size(), 4u) << "nor alone";
 }
 
-TEST(Plan, APartOfATableHasTheRowsAndColumnsThatWereAskedFor) {
-  TableDefinition table = TinyTable();
-  table.blocks.push_back(table.blocks.front());
-  table.blocks.back().key = "other";
-  table.claims.resize(1);
-  PlanOptions options;
-  options.cells = {"other:nmt_2/cpu_only", "other:nmt_2/learner"};
-  const TableDefinition part = PlannedPart(table, PlanCells(table, options));
-  ASSERT_EQ(part.blocks.size(), 1u);
-  EXPECT_EQ(part.blocks[0].key, "other");
-  ASSERT_EQ(part.blocks[0].lines.size(), 1u);
-  EXPECT_EQ(part.blocks[0].lines[0].key, "nmt_2");
-  ASSERT_EQ(part.blocks[0].columns.size(), 2u);
-  EXPECT_EQ(part.blocks[0].columns[1].key, "learner");
-  EXPECT_TRUE(part.claims.empty());  // they speak of the whole table
-  EXPECT_THAT(part.blocks[0].note, ::testing::HasSubstr("stowplan table run tiny --resume"));
-
-  const TableDefinition whole = PlannedPart(table, PlanCells(table, {}));
-  EXPECT_EQ(whole.blocks.size(), 2u);
-  EXPECT_EQ(whole.claims.size(), 1u);
-}
-
 TEST(Plan, PatternsTakeTimeByTheirLengthAlone) {
   EXPECT_TRUE(MatchesGlob("nmt_*/*x*", "nmt_2/a_x"));
   EXPECT_TRUE(MatchesGlob("*ab*ab", "aabxabab"));
@@ -538,48 +516,6 @@ TEST_F(AdoptTest, GoesOnWithASalvagedStore) {
   EXPECT_EQ(formats::ReadFile(store + ".damaged"), bytes);
   ASSERT_EQ(Call("hierarchical", cells, "out", {"--resume"}).status, 0);
   EXPECT_EQ(Rows("out").front().date, rows.front().date) << "run again";
-}
-
-// A page that nobody reads to its end says nothing: the rest is in details.md.
-TEST(Freshness, TablePagesAreShort) {
-  const std::set<std::string> shorter = {"baechi", "doppler", "latency", "modern", "units"};
-  for (const TableName& table : TableNames()) {
-    const std::string path = std::string(STOWPLAN_SOURCE_DIR) + "/results/" + table.name + "/table.md";
-    if (!std::filesystem::exists(path)) continue;
-    std::istringstream text(formats::ReadFile(path));
-    EXPECT_LE(std::distance(std::istream_iterator<std::string>(text), {}),
-              shorter.contains(table.name) ? 500 : 1500)
-        << path;
-    // The outcome: the lines between the title and the next empty one.
-    std::istringstream lines(formats::ReadFile(path));
-    std::string line;
-    std::getline(lines, line), std::getline(lines, line);
-    int sentences = 0;
-    while (std::getline(lines, line) && !line.empty()) ++sentences;
-    EXPECT_GE(sentences, 1) << path;
-    EXPECT_LE(sentences, 5) << path;
-  }
-}
-
-// What is committed under results/ is what the committed rows give.
-TEST(Freshness, CommittedTablesAreRenderedFromTheirRows) {
-  if (!HasLearners())
-    GTEST_SKIP() << "built without the learning agents, whose settings of today the pages tell";
-  const std::string results = std::string(STOWPLAN_SOURCE_DIR) + "/results";
-  for (const TableName& table : TableNames()) {
-    const std::string committed = results + "/" + table.name;
-    if (table.name == std::string(kAccuracyTable) || !std::filesystem::exists(committed + "/table.md"))
-      continue;
-    const TempFolder folder;
-    if (std::filesystem::exists(committed + "/rows.csv"))
-      std::filesystem::copy(committed + "/rows.csv", folder / "rows.csv");
-    const auto result = RunStowplan({"table", "show", table.name, "--from", results, "--out", folder.path()});
-    ASSERT_EQ(result.status, 0) << result.err;
-    for (const char* file : {"table.md", "details.md", "table.csv", "table.tex", "table.html"}) {
-      EXPECT_EQ(formats::ReadFile(committed + "/" + file), formats::ReadFile(folder / file))
-          << committed << "/" << file << " is stale: build/release/cli/stowplan table show " << table.name;
-    }
-  }
 }
 
 }  // namespace

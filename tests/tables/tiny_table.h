@@ -17,7 +17,6 @@ inline tables::TableDefinition TinyTable() {
   table.quick = {10, 1, {}};
   table.standard = {50, 3, {}};
   table.paper = {70, 1, "stage"};
-  table.assumptions = {"Everything is assumed."};
   tables::TableBlock block;
   block.key = "native";
   block.title = "Native";

@@ -222,7 +222,7 @@ TEST_F(VerifyProgram, RefusesWhatItDoesNotDo) {
   EXPECT_THAT(Call("verify", {}).err, HasSubstr("--rows is required"));
   EXPECT_EQ(Call("verify", {"--rows", "0"}).status, 2);
   testing::ExpectRefused({"table", "verify", "gate", "--rows", "1"},
-                         "table gate has no cells; `stowplan table derive gate` makes it.");
+                         "table gate has no cells; `stowplan table derive gate` makes its rows.");
   std::filesystem::remove(folder_ / "out/rows.csv");
   const auto none = Call("verify", {"--rows", "1"});
   EXPECT_EQ(none.status, 2);
