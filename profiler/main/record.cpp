@@ -21,7 +21,7 @@
 #include "profiler/injection.h"
 #include "profiler/main/commands.h"
 #include "profiler/traces/kineto.h"
-#include "profiler/traces/recording.h"
+#include "profiler/traces/recording_stream.h"
 #include "profiler/traces/sanitiser.h"
 #include "sim/base/error.h"
 #include "sim/base/process.h"
