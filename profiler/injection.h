@@ -12,7 +12,8 @@ inline constexpr char kInjectionAfter[] =
 inline constexpr char kInjectionFor[] = "STOWPLAN_PROFILE_FOR";
 inline constexpr char kInjectionBufferMib[] = "STOWPLAN_PROFILE_BUFFER_MIB";
 
-// Of a part whose process has not closed it: killed, or the disk was full to the end.
-inline constexpr char kNotClosed[] = "the process was killed, or its last records could not be written";
+// Of a part whose process has not closed it.
+inline constexpr char kNotClosed[] =
+    "the process was killed or left by _exit, or its last records could not be written";
 
 }  // namespace stowplan::profiler

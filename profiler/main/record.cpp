@@ -133,7 +133,7 @@ class Recorded {
   explicit Recorded(const std::string& stream) {
     formats::FrameReader frames(stream);
     RecordingReader reader(frames);
-    while (auto one = reader.Next()) Add(*std::move(one));
+    recording_ = ReadRecording(reader, [this](Recording& whole, Recording& more) { Count(whole, more); });
   }
   bool whole() const { return records_ <= kMostHeld; }
   Recording& recording() { return recording_; }
@@ -153,19 +153,19 @@ class Recorded {
     std::int64_t records = 0, lost = 0;
   };
 
-  void Add(Recording one) {
-    for (auto& [name, part] : one.parts) {
+  void Count(Recording& so_far, Recording& more) {
+    for (const auto& [name, part] : more.parts) {
       if (!part.activity) continue;
       const std::int64_t records = RecordsIn(*part.activity);
       records_ += records;
       counts_[name].records += records;
       counts_[name].lost += part.activity->lost_records;
-      if (!whole()) DropRecords(*part.activity);
     }
-    Merge(recording_, std::move(one));
     if (whole()) return;
-    for (auto& [name, part] : recording_.parts) {
-      if (part.activity) DropRecords(*part.activity);
+    for (Recording* const recording : {&so_far, &more}) {
+      for (auto& [name, part] : recording->parts) {
+        if (part.activity) DropRecords(*part.activity);
+      }
     }
   }
   static void DropRecords(ActivityTrace& trace) {

@@ -143,9 +143,12 @@ void Merge(Recording& whole, Recording more) {
   }
 }
 
-Recording ReadRecording(RecordingReader& reader) {
+Recording ReadRecording(RecordingReader& reader, const BeforeMerge& before_merge) {
   Recording whole;
-  while (auto one = reader.Next()) Merge(whole, *std::move(one));
+  while (auto one = reader.Next()) {
+    if (before_merge) before_merge(whole, *one);
+    Merge(whole, *std::move(one));
+  }
   if (reader.cut()) {
     for (auto& [name, part] : whole.parts) {
       if (part.outcome == Part::Outcome::kMeasured && part.incomplete.empty()) part.incomplete = kCut;

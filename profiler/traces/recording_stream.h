@@ -2,6 +2,7 @@
 // readable by itself. Whatever ends the writer, what was written before stays readable.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -52,8 +53,10 @@ class RecordingReader {
 // AppendTrace() does.
 void Merge(Recording& whole, Recording more);
 
-// All recordings of a file as one; where some were cut, its parts say that they are incomplete.
-Recording ReadRecording(RecordingReader& reader);
+// All recordings of a file as one; where some were cut, its parts say that they are incomplete. before_merge may look at
+// each and make it and what was merged so far smaller.
+using BeforeMerge = std::function<void(Recording& whole, Recording& more)>;
+Recording ReadRecording(RecordingReader& reader, const BeforeMerge& before_merge = {});
 Recording ReadRecording(const std::string& path);
 
 }  // namespace stowplan::profiler

@@ -34,6 +34,16 @@ std::int64_t LaunchesSeen(const ActivityTrace& trace) {
   return std::max<std::int64_t>(calls, static_cast<std::int64_t>(trace.kernels.size()));
 }
 
+// Empty where most launches were seen: some are always underway.
+std::string WhyUnseen(std::int64_t seen, std::int64_t launches) {
+  if (2 * seen >= launches) return "";
+  return fmt::format(
+      "CUPTI handed over {} of {} launches: the program profiles itself and takes CUPTI's records; switch "
+      "its "
+      "profiler off",
+      seen, launches);
+}
+
 }  // namespace
 
 ProcessRecorder::ProcessRecorder() : process_(std::to_string(::getpid())), date_(NowUtc()) {
@@ -76,7 +86,8 @@ double ProcessRecorder::Now() const {
 }
 
 void ProcessRecorder::Tick() {
-  if (recorder_ == nullptr) return;
+  const std::lock_guard lock(ticking_);
+  if (recorder_ == nullptr || done_) return;
   window_->At(Now());
   recorder_->Flush();
 }
@@ -100,24 +111,26 @@ std::string ProcessRecorder::Append(Part part) {
 void ProcessRecorder::Write(ActivityTrace trace) {
   const std::lock_guard lock(mutex_);
   if (closed_) return;
-  const std::int64_t records = RecordsIn(trace);
-  if (records == 0 && trace.lost_records + trace.cut_records == 0) return;
+  const std::int64_t records = RecordsIn(trace), lost = trace.lost_records;
+  if (records == 0 && lost + trace.cut_records == 0) return;
+  std::string why;
   try {
-    launches_seen_ += LaunchesSeen(trace) + trace.lost_records;
+    launches_seen_ += LaunchesSeen(trace) + lost;
     TellNvtxOps(trace);
     Part part;
     part.incomplete = kNotClosed;
     part.activity = std::move(trace);
-    part.activity->lost_records += std::exchange(unwritten_, 0);
-    const std::int64_t counted = part.activity->lost_records;
-    const std::string why = Append(std::move(part));
-    written_ = written_ || why.empty();
-    if (why.empty()) return;
-    unwritten_ = counted + records;
-    why_unwritten_ = why;
+    part.activity->lost_records += unwritten_;
+    why = Append(std::move(part));
   } catch (const std::exception& error) {  // no memory
-    unwritten_ += records;
-    why_unwritten_ = error.what();
+    why = error.what();
+  }
+  if (why.empty()) {
+    written_ = true;
+    unwritten_ = 0;
+  } else {
+    unwritten_ += records + lost;
+    why_unwritten_ = why;
   }
 }
 
@@ -131,32 +144,25 @@ Part ProcessRecorder::LastPart() {
   } catch (const std::exception& error) {
     part.incomplete = error.what();
   }
+  const bool failed = !part.incomplete.empty();
+  // Before the lock: a thread that opens the window waits for records that wait for the lock.
+  const std::string never_open = failed ? "" : window_->WhyNeverOpen();
+  const std::int64_t launches = failed ? 0 : window_->LaunchesWithin();
   const std::lock_guard lock(mutex_);
   closed_ = true;
-  if (!part.incomplete.empty()) {
-    if (written_) return part;
-    Part failed;
-    failed.outcome = Part::Outcome::kFailed;
-    failed.reason = part.incomplete;
-    return failed;
+  if (failed && !written_) {
+    part.outcome = Part::Outcome::kFailed;
+    part.reason = std::exchange(part.incomplete, {});
+    part.activity.reset();
   }
+  if (failed) return part;
   TellNvtxOps(*part.activity);
   launches_seen_ += LaunchesSeen(*part.activity);
   part.activity->lost_records += unwritten_;
-  part.incomplete = WhyIncomplete();
+  part.incomplete = !never_open.empty()       ? "nothing was recorded: " + never_open
+                    : !why_unwritten_.empty() ? "records could not be written: " + why_unwritten_
+                                              : WhyUnseen(launches_seen_, launches);
   return part;
-}
-
-std::string ProcessRecorder::WhyIncomplete() const {
-  if (const std::string why = window_->WhyNeverOpen(); !why.empty()) return "nothing was recorded: " + why;
-  if (!why_unwritten_.empty()) return "records could not be written: " + why_unwritten_;
-  const std::int64_t launches = window_->LaunchesWithin();
-  if (2 * launches_seen_ >= launches) return "";
-  return fmt::format(
-      "CUPTI handed over {} of {} launches: the program profiles itself and takes CUPTI's records; switch "
-      "its "
-      "profiler off",
-      launches_seen_, launches);
 }
 
 void ProcessRecorder::WriteLast() {
@@ -176,6 +182,8 @@ void ProcessRecorder::WriteLast() {
 void ProcessRecorder::Close() {
   static std::once_flag once;
   std::call_once(once, [this] {
+    const std::lock_guard lock(ticking_);
+    done_ = true;
     if (stream_ == nullptr) return;
     try {
       WriteLast();

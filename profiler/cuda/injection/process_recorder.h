@@ -20,7 +20,7 @@ class ProcessRecorder {
  public:
   ProcessRecorder();
 
-  // Looks at the clock, and has CUPTI hand over what is complete.
+  // Looks at the clock, and has CUPTI hand over what is complete. Behind Close() nothing: CUPTI may be gone.
   void Tick();
   std::chrono::milliseconds UntilNextTick() const;
   void Close();  // once; later calls do nothing
@@ -30,7 +30,6 @@ class ProcessRecorder {
   void Write(ActivityTrace trace);  // the sink of CUPTI's buffers
   void WriteLast();
   Part LastPart();
-  std::string WhyIncomplete() const;
   std::string Append(Part part);
   double Now() const;
 
@@ -40,6 +39,9 @@ class ProcessRecorder {
   std::optional<RecordWindow> window_;
   std::unique_ptr<CuptiActivity> recorder_;
   std::string failure_;  // why nothing is recorded
+
+  std::mutex ticking_;  // of done_, and so that nothing ticks behind Close()
+  bool done_ = false;
 
   std::mutex mutex_;  // of all below
   bool closed_ = false, written_ = false;

@@ -163,10 +163,12 @@ run = lambda launches: gpu.fake_run(b"f32", launches)
 run(2), gpu.fake_push(b"warm-up"), run(2), gpu.fake_pop(), run(1)
 gpu.fake_push(b"step"), run(1), gpu.fake_push(b"step"), run(1), gpu.fake_pop(), run(1), gpu.fake_pop(), run(2)
 gpu.fake_push(b"step"), run(1), gpu.fake_pop()
+gpu.fake_start(b"registered"), run(2), gpu.fake_end(), run(1)
 """
         for options, wanted in ((("--for", "step"), [6, 7, 8]), (("--after", "warm-up", "--for", "range:step"), [6, 7, 8]),
-                                (("--after", "warm-up"), [*range(5, 12)]), (("--after", "step", "--for", "1"), [8]),
-                                (("--after", "8", "--for", "step"), [11])):
+                                (("--after", "warm-up"), [*range(5, 15)]), (("--after", "step", "--for", "1"), [8]),
+                                (("--after", "8", "--for", "step"), [11]), (("--for", "registered"), [12, 13]),
+                                (("--after", "registered"), [14])):
             self.assertEqual(self.launches(*options, command=program, out="-".join(options) + ".json"), wanted, options)
 
     def test_a_window_of_seconds(self):

@@ -88,21 +88,31 @@ class FakeCupti {
   // ---- what the program does ----------------------------------------------------------------------------------
 
   void Push(const char* range) {
-    if (told_of_ranges_) {
-      const nvtxRangePushA_params params{range};
-      const CUpti_NvtxData data{"nvtxRangePushA", &params, nullptr};
-      callback_(nullptr, CUPTI_CB_DOMAIN_NVTX, CUPTI_CBID_NVTX_nvtxRangePushA, &data);
-    }
+    TellRange(CUPTI_CBID_NVTX_nvtxRangePushA, nvtxRangePushA_params{range}, nullptr);
     open_.push_back(++ranges_);
     AddRange(CUPTI_ACTIVITY_FLAG_MARKER_START, range);
   }
   void Pop() {
     AddRange(CUPTI_ACTIVITY_FLAG_MARKER_END, nullptr);
     open_.pop_back();
-    if (!told_of_ranges_) return;
-    const nvtxRangePop_params params{};
-    const CUpti_NvtxData data{"nvtxRangePop", &params, nullptr};
-    callback_(nullptr, CUPTI_CB_DOMAIN_NVTX, CUPTI_CBID_NVTX_nvtxRangePop, &data);
+    TellRange(CUPTI_CBID_NVTX_nvtxRangePop, nvtxRangePop_params{}, nullptr);
+  }
+  // As programs do that register their strings, in a domain of their own; told alone, not recorded.
+  void Start(const char* range) {
+    const auto domain = reinterpret_cast<nvtxDomainHandle_t>(this);
+    const auto string = reinterpret_cast<nvtxStringHandle_t>(const_cast<char*>(range));
+    const nvtxDomainRegisterStringA_params registers{domain, range};
+    TellRange(CUPTI_CBID_NVTX_nvtxDomainRegisterStringA, registers, &string);
+    nvtxEventAttributes_t event{};
+    event.messageType = NVTX_MESSAGE_TYPE_REGISTERED;
+    event.message.registered = string;
+    const nvtxRangeId_t id = 77;
+    const nvtxDomainRangeStartEx_params starts{domain, {&event}};
+    TellRange(CUPTI_CBID_NVTX_nvtxDomainRangeStartEx, starts, &id);
+  }
+  void End() {
+    const nvtxDomainRangeEnd_params ends{reinterpret_cast<nvtxDomainHandle_t>(this), {77}};
+    TellRange(CUPTI_CBID_NVTX_nvtxDomainRangeEnd, ends, nullptr);
   }
   void Run(const Op& op) {
     // Times of real runs differ from launch to launch.
@@ -124,6 +134,12 @@ class FakeCupti {
     std::size_t size = 0, used = 0;
   };
 
+  template <typename Params>
+  void TellRange(CUpti_CallbackId id, const Params& params, const void* returned) {
+    if (!told_of_ranges_) return;
+    const CUpti_NvtxData data{"", &params, returned};
+    callback_(nullptr, CUPTI_CB_DOMAIN_NVTX, id, &data);
+  }
   void Tell(CUpti_CallbackDomain domain, std::uint32_t id, CUpti_ApiCallbackSite site) {
     if (callback_ == nullptr || !calls_.contains(id)) return;
     CUpti_CallbackData data{};
@@ -245,6 +261,12 @@ void fake_push(const char* range) {
 }
 void fake_pop() {
   Fake().Pop();
+}
+void fake_start(const char* range) {
+  Fake().Start(range);
+}
+void fake_end() {
+  Fake().End();
 }
 // Another part of the program registers callbacks of its own, as torch.profiler does: buffers go there.
 void fake_take_over() {
