@@ -14,7 +14,7 @@ set(package ${CMAKE_INSTALL_LIBDIR}/cmake/stowplan)
 set(contracts
   sim/simulator.h sim/analysis/explain.h sim/hardware.h sim/base/spec.h sim/base/error.h sim/formats/formats.h
   scenarios/scenarios.h scenarios/clusters/framework.h scenarios/builder/graph_builder.h
-  cost_models/cost_models.h cost_models/parameters/parameters.h cost_models/calibration/calibration.h profiler/traces/recording.h
+  cost_models/cost_models.h cost_models/parameters/parameters.h cost_models/calibration/calibration.h profiler/traces/recording_stream.h
   agents/agent.h agents/bounds/bounds.h agents/plugin.h agents/groupers/groupers.h)
 set(libraries sim formats profiler cost_models scenarios agents)
 

@@ -69,6 +69,13 @@ std::string FindPlugin(const BackendRow& row) {
                     " can name it");
 }
 
+std::string WhyNotLoaded(const std::string& path) {
+  void* const library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) return LoaderReason();
+  dlclose(library);
+  return "";
+}
+
 std::unique_ptr<Backend> OpenBackend(const BackendRow& row) {
   // Threads of an op wait for one another, by default some 15 ms before they let others have the core: on a busy machine
   // that is how long each op stalls behind one of its threads that lost its core. A tenth of a millisecond is more than

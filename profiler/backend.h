@@ -47,6 +47,8 @@ class Backend {
   virtual sim::Attributes Machine() const = 0;   // what does not change while it runs: name, memory, …
   virtual sim::Attributes Software() const = 0;  // driver and libraries with versions
   virtual sim::Attribute Clocks() const = 0;     // as found now; null where nobody tells
+  // What disturbs measurements now, each a sentence: others on the device, a slice of it.
+  virtual std::vector<std::string> Disturbances() const { return {}; }
   // What its accelerators could allocate now, all together [bytes]; nothing where it has none.
   virtual std::optional<sim::Bytes> FreeMemory() const { return std::nullopt; }
   // The pace at which these CPUs compute, for ExecuteOptions; of {} nobody can tell.
@@ -91,6 +93,9 @@ std::string BackendNames();  // "cpu, cuda"
 // Where the plug-in is: as the environment says, else beside the program (../<folder> in the build tree, beside it
 // in a portable folder, ../lib/stowplan where it is installed). Throws Unavailable where there is none.
 std::string FindPlugin(const BackendRow& row);
+
+// Why the loader cannot open a library with all that it needs; empty where it can.
+std::string WhyNotLoaded(const std::string& path);
 
 // Looks for the driver, then for the plug-in, then for a device. Throws Unavailable with the first of them that is
 // missing and the loader's reason. The plug-in stays open as long as the process lives.

@@ -1,5 +1,5 @@
 // cells.csv: every cell of a table, its seeds put together, the published number beside it. What python/stowplan/report reads
-// beside rows.csv; docs/formats.md#cells.csv says what the columns are.
+// beside rows.csv.
 #pragma once
 
 #include <string>

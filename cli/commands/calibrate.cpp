@@ -19,9 +19,11 @@
 #include "problem/options.h"
 #include "problem/provenance.h"
 #include "profiler/traces/kineto.h"
+#include "profiler/traces/recording_stream.h"
 #include "sim/base/error.h"
 #include "sim/formats/document/source.h"
 #include "sim/formats/formats.h"
+#include "sim/formats/frames.h"
 #include "sim/formats/outputs.h"
 #include "tables/run/calibration.h"
 
@@ -33,10 +35,14 @@ using cost_models::NamedRecording;
 
 // A stowplan.trace, or what torch.profiler writes: that becomes a recording of steps that tells the GPU's name at most.
 NamedRecording ReadTrace(const std::string& path) {
-  const std::string text = formats::ReadFile(path);
+  formats::FrameReader frames(path);
+  std::string text = frames.Next().value_or("");
   constexpr std::size_t kHead = 4096;
-  if (std::string_view(text).substr(0, kHead).find("\"stowplan.") != std::string_view::npos)
-    return {path, profiler::ParseRecording(text, formats::SourceOf(path))};
+  if (std::string_view(text).substr(0, kHead).find("\"stowplan.") != std::string_view::npos) {
+    profiler::RecordingReader reader(frames, std::move(text));
+    return {path, profiler::ReadRecording(reader)};
+  }
+  while (const auto more = frames.Next()) text += *more;
   profiler::KinetoTrace read = profiler::ParseKineto(text, formats::SourceOf(path));
   profiler::Part part;
   part.activity = std::move(read.trace);

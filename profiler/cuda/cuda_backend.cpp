@@ -7,6 +7,7 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include "profiler/backend.h"
 #include "profiler/cuda/check.h"
@@ -37,18 +38,24 @@ std::string UuidText(const cudaUUID_t& uuid) {
   return text;
 }
 
-// What the driver's own tool answers to these questions about the device in use; null without the tool.
-sim::Attribute AskDriver(const std::string& fields) {
+// What the driver's own tool answers about the device in use; empty without the tool.
+std::string Ask(const std::string& query) {
   int device = 0;
   cudaDeviceProp properties{};
   if (cudaGetDevice(&device) != cudaSuccess || cudaGetDeviceProperties(&properties, device) != cudaSuccess)
-    return {};
+    return "";
   constexpr ProcessLimits kLimits{.time = std::chrono::seconds(10), .output = 1 << 20};
-  const ProcessResult told = RunProcess(
-      {"nvidia-smi", "--query-gpu=" + fields, "--format=csv,noheader", "-i", UuidText(properties.uuid)},
-      kLimits, Process::Stream::kNull);
-  if (!told.failure.empty() || told.output.empty()) return {};  // what it refuses it says on standard output
-  std::istringstream answers(told.output.substr(0, told.output.find('\n'))), names(fields);
+  const ProcessResult told =
+      RunProcess({"nvidia-smi", query, "--format=csv,noheader", "-i", UuidText(properties.uuid)}, kLimits,
+                 Process::Stream::kNull);
+  return told.failure.empty() ? told.output : "";  // what it refuses it says on standard output
+}
+
+// Its answers to these questions; null without the tool.
+sim::Attribute AskDriver(const std::string& fields) {
+  const std::string told = Ask("--query-gpu=" + fields);
+  if (told.empty()) return {};
+  std::istringstream answers(told.substr(0, told.find('\n'))), names(fields);
   sim::Attributes facts;
   std::string name, answer;
   while (std::getline(names, name, ',') && std::getline(answers, answer, ',')) {
@@ -122,6 +129,23 @@ class CudaBackend : public Backend {
     return AskDriver(
         "clocks.sm,clocks.memory,temperature.gpu,power.draw,pcie.link.gen.current,"
         "pcie.link.width.current,clocks_throttle_reasons.active");
+  }
+
+  std::vector<std::string> Disturbances() const override {
+    std::vector<std::string> found;
+    std::istringstream lines(Ask("--query-compute-apps=pid"));
+    std::vector<std::string> others;
+    for (std::string line; std::getline(lines, line);) {
+      const bool number = !line.empty() && line.find_first_not_of("0123456789") == line.npos;
+      if (number && line != std::to_string(::getpid())) others.push_back(line);
+    }
+    if (!others.empty())
+      found.push_back(fmt::format("other processes use the GPU (pid {}): what is measured is of a shared GPU",
+                                  fmt::join(others, ", ")));
+    if (std::string_view(properties_.name).find("MIG") != std::string_view::npos)
+      found.push_back(
+          fmt::format("{} is a slice of a GPU: what is measured is of the slice", properties_.name));
+    return found;
   }
 
   sim::Attribute Run(const Probe& probe, const MeasureOptions& options) override {

@@ -1,6 +1,7 @@
 #include "profiler/cuda/cupti_activity.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <map>
 #include <mutex>
@@ -12,6 +13,9 @@
 #include <fmt/format.h>
 
 #include "profiler/backend.h"
+#include "profiler/cuda/cupti_callbacks.h"
+#include "profiler/traces/activity_merge.h"
+#include "profiler/traces/kernel_names.h"
 #include "sim/base/error.h"
 
 namespace stowplan::profiler::cuda {
@@ -38,28 +42,38 @@ constexpr KindRow kKinds[] = {
     {CUPTI_ACTIVITY_KIND_MARKER, "markers"},
 };
 
-std::string ReasonOf(CUptiResult result) {
-  const char* text = nullptr;
-  cuptiGetResultString(result, &text);
-  return text == nullptr ? fmt::format("CUPTI error {}", static_cast<int>(result)) : text;
-}
-
 // CUPTI calls back from threads of its own: what they bring is kept here, under a lock. A record of before the
 // last Start() may still arrive, so a generation is not told apart: Start() flushes first.
 struct Collected {
   std::mutex mutex;
   ActivityTrace trace;
   CuptiActivity::OpenRanges ranges;
+  CuptiActivity::Sink sink;
+  std::atomic<std::int64_t> most_buffers{0}, buffers{0};  // that CUPTI has
 };
 Collected& TheCollected() {
-  static Collected collected;
-  return collected;
+  static auto* const collected =
+      new Collected;  // never freed: CUPTI may call until the process's last moment
+  return *collected;
 }
 
 void CUPTIAPI RequestBuffer(std::uint8_t** buffer, std::size_t* size, std::size_t* records) {
-  *buffer = static_cast<std::uint8_t*>(std::aligned_alloc(kAlignment, kBufferBytes));
-  *size = *buffer == nullptr ? 0 : kBufferBytes;
+  Collected& collected = TheCollected();
   *records = 0;  // as many as fit
+  const bool room = ++collected.buffers <= collected.most_buffers;
+  *buffer = room ? static_cast<std::uint8_t*>(std::aligned_alloc(kAlignment, kBufferBytes)) : nullptr;
+  *size = *buffer == nullptr ? 0 : kBufferBytes;
+  if (*buffer == nullptr) --collected.buffers;
+}
+
+// What is complete goes to the sink with times of its own.
+void HandOver(Collected& collected) {
+  ActivityTrace taken = std::exchange(collected.trace, {});
+  // A program that never closes its ranges must not fill the memory.
+  constexpr std::size_t kMostOpen = 1 << 16;
+  if (collected.ranges.size() > kMostOpen) CuptiActivity::AddOpen(taken, collected.ranges);
+  MoveToOrigin(taken);
+  collected.sink(std::move(taken));
 }
 
 void CUPTIAPI CompleteBuffer(CUcontext context, std::uint32_t stream, std::uint8_t* buffer, std::size_t,
@@ -73,6 +87,8 @@ void CUPTIAPI CompleteBuffer(CUcontext context, std::uint32_t stream, std::uint8
     collected.trace.lost_records += static_cast<std::int64_t>(dropped);
   }
   std::free(buffer);
+  if (collected.sink) HandOver(collected);
+  --collected.buffers;
 }
 
 // ---- one function for each kind of record -----------------------------------------------------------------
@@ -112,7 +128,7 @@ void FillWork(const Record& record, DeviceWork& work) {
 void Add(const CUpti_ActivityKernel10& record, ActivityTrace& trace) {
   KernelRecord& kernel = trace.kernels.emplace_back();
   FillWork(record, kernel);
-  kernel.name = record.name == nullptr ? "" : record.name;
+  kernel.name = record.name == nullptr ? "" : Demangled(record.name);
   kernel.grid = {record.gridX, record.gridY, record.gridZ};
   kernel.block = {record.blockX, record.blockY, record.blockZ};
   kernel.registers = record.registersPerThread;
@@ -151,7 +167,8 @@ void Add(const CUpti_ActivityAPI& record, ActivityTrace& trace) {
   const char* name = nullptr;
   cuptiGetCallbackName(runtime ? CUPTI_CB_DOMAIN_RUNTIME_API : CUPTI_CB_DOMAIN_DRIVER_API, record.cbid,
                        &name);
-  trace.calls.push_back({name == nullptr ? fmt::format("callback {}", record.cbid) : name,
+  const std::string_view plain = name == nullptr ? "" : runtime ? WithoutVersion(name) : name;
+  trace.calls.push_back({plain.empty() ? fmt::format("callback {}", record.cbid) : std::string(plain),
                          static_cast<Nanos>(record.start), static_cast<Nanos>(record.end),
                          runtime ? ApiCall::Level::kRuntime : ApiCall::Level::kDriver, record.processId,
                          record.threadId, record.correlationId});
@@ -186,7 +203,8 @@ void Add(const CUpti_ActivitySynchronization2& record, ActivityTrace& trace) {
 }
 
 void Add(const CUpti_ActivityOverhead3& record, ActivityTrace& trace) {
-  static const std::map<int, const char*> names = {
+  // Never freed: CUPTI may call until the process's last moment.
+  static const auto& names = *new std::map<int, const char*>{
       {CUPTI_ACTIVITY_OVERHEAD_DRIVER_COMPILER, "compiling"},
       {CUPTI_ACTIVITY_OVERHEAD_CUPTI_BUFFER_FLUSH, "buffer flush"},
       {CUPTI_ACTIVITY_OVERHEAD_CUPTI_INSTRUMENTATION, "instrumentation"},
@@ -208,25 +226,26 @@ void Add(const CUpti_ActivityExternalCorrelation& record, ActivityTrace& trace) 
   trace.external.push_back({static_cast<Id>(record.externalId), record.correlationId});
 }
 
-// A range comes as two records of one id; whichever is first waits as a marker without its other end.
+// A range comes as two records of one id; whichever is first waits for the other.
 void AddMarker(const CUpti_ActivityMarker2& record, ActivityTrace& trace, CuptiActivity::OpenRanges& ranges) {
   const bool starts = (record.flags & CUPTI_ACTIVITY_FLAG_MARKER_START) != 0;
   const bool ends = (record.flags & CUPTI_ACTIVITY_FLAG_MARKER_END) != 0;
   if (!starts && !ends) return;  // an instant
-  const auto [open, fresh] = ranges.try_emplace(record.id, trace.markers.size());
-  if (fresh) {
-    Marker& made = trace.markers.emplace_back();
-    made.what = Marker::What::kAnnotation;
-    made.attributes = {{"range", {static_cast<std::int64_t>(record.id)}}};
-  }
-  Marker& marker = trace.markers[open->second];
-  if (!fresh) ranges.erase(open);
+  const auto [open, fresh] = ranges.try_emplace(record.id);
+  Marker& marker = open->second;
   if (record.name != nullptr) marker.name = record.name;
   if (record.objectKind == CUPTI_ACTIVITY_OBJECT_THREAD) {
     marker.process = record.objectId.pt.processId;
     marker.thread = record.objectId.pt.threadId;
   }
   (starts ? marker.start : marker.end) = static_cast<Nanos>(record.timestamp);
+  if (fresh) {
+    marker.what = Marker::What::kAnnotation;
+    marker.attributes = {{"range", {static_cast<std::int64_t>(record.id)}}};
+    return;
+  }
+  trace.markers.push_back(std::move(marker));
+  ranges.erase(open);
 }
 
 // Adds the record at `at`; returns where it ends, or null for a kind that is not ours.
@@ -267,45 +286,28 @@ const std::uint8_t* AddRecord(const CUpti_Activity* record, ActivityTrace& trace
   }
 }
 
-// So that numbers are small and the trace says when it was: 1 us before the first stamp becomes 0.
-void MoveToOrigin(ActivityTrace& trace) {
-  Nanos first = INT64_MAX;
-  const auto look = [&](Nanos time) {
-    if (time > kNoStamp) first = std::min(first, time);
-  };
-  const auto each = [&](const auto& visit) {
-    ForEachDeviceWork(trace, [&](DeviceWork& work) { visit(work.start), visit(work.end); });
-    for (ApiCall& call : trace.calls) visit(call.start), visit(call.end);
-    for (Synchronisation& wait : trace.synchronisations) visit(wait.start), visit(wait.end);
-    for (Overhead& overhead : trace.overheads) visit(overhead.start), visit(overhead.end);
-    for (Marker& marker : trace.markers) visit(marker.start), visit(marker.end);
-    for (MemoryEvent& event : trace.memory) visit(event.time);
-  };
-  each(look);
-  if (first == INT64_MAX) return;
-  const Nanos origin = first - std::min<Nanos>(first - 1, 1000);
-  trace.base_ns = origin;
-  each([&](Nanos& time) {
-    if (time > kNoStamp) time -= origin;
-  });
-}
-
 }  // namespace
 
-CuptiActivity::CuptiActivity() {
+CuptiActivity::CuptiActivity(std::int64_t most_buffer_bytes, Sink sink) {
   static const CUptiResult registered = cuptiActivityRegisterCallbacks(RequestBuffer, CompleteBuffer);
-  if (registered != CUPTI_SUCCESS) throw Unavailable("CUPTI records nothing here: " + ReasonOf(registered));
+  if (registered != CUPTI_SUCCESS)
+    throw Unavailable("CUPTI records nothing here: " + CuptiReason(registered));
+  Collected& collected = TheCollected();
+  const std::lock_guard lock(collected.mutex);
+  collected.sink = std::move(sink);
+  collected.most_buffers =
+      std::max<std::int64_t>(1, most_buffer_bytes / static_cast<std::int64_t>(kBufferBytes));
 }
 
 CuptiActivity::~CuptiActivity() {
-  if (!recording_) return;
-  for (const KindRow& row : kKinds) cuptiActivityDisable(row.kind);
+  Pause();
 }
 
 void CuptiActivity::Start() {
-  cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
   Collected& collected = TheCollected();
-  {
+  // With a sink nothing is left from before, and a callback of CUPTI's, which may be where we are, must not wait for it.
+  if (!collected.sink) {
+    cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
     const std::lock_guard lock(collected.mutex);
     collected.trace = {};
     collected.ranges.clear();
@@ -313,7 +315,7 @@ void CuptiActivity::Start() {
   std::vector<std::string> refused;
   for (const KindRow& row : kKinds) {
     const CUptiResult result = cuptiActivityEnable(row.kind);
-    if (result != CUPTI_SUCCESS) refused.push_back(fmt::format("{}: {}", row.name, ReasonOf(result)));
+    if (result != CUPTI_SUCCESS) refused.push_back(fmt::format("{}: {}", row.name, CuptiReason(result)));
   }
   if (refused.size() == std::size(kKinds))
     throw Unavailable("CUPTI records nothing here: " + refused.front());
@@ -322,15 +324,23 @@ void CuptiActivity::Start() {
   collected.trace.refused = std::move(refused);
 }
 
-ActivityTrace CuptiActivity::Stop() {
-  STOWPLAN_CHECK(recording_);
+void CuptiActivity::Pause() {
+  if (!recording_.exchange(false)) return;
   for (const KindRow& row : kKinds) cuptiActivityDisable(row.kind);
-  recording_ = false;
+}
+
+void CuptiActivity::Flush() {
+  cuptiActivityFlushAll(0);
+}
+
+ActivityTrace CuptiActivity::Stop() {
+  Pause();
   const CUptiResult flushed = cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
-  if (flushed != CUPTI_SUCCESS) throw RunError("CUPTI lost its records: " + ReasonOf(flushed));
+  if (flushed != CUPTI_SUCCESS) throw RunError("CUPTI lost its records: " + CuptiReason(flushed));
   Collected& collected = TheCollected();
   const std::lock_guard lock(collected.mutex);
   ActivityTrace trace = std::exchange(collected.trace, {});
+  AddOpen(trace, collected.ranges);
   MoveToOrigin(trace);
   return trace;
 }
@@ -356,6 +366,11 @@ void CuptiActivity::Decode(std::uint8_t* buffer, std::size_t bytes, ActivityTrac
     if (end == nullptr) end = buffer + bytes;  // of unknown length: what follows cannot be judged by place
   }
   if (bytes > 0 && (result != CUPTI_ERROR_MAX_LIMIT_REACHED || end < buffer + bytes)) ++trace.cut_records;
+}
+
+void CuptiActivity::AddOpen(ActivityTrace& trace, OpenRanges& ranges) {
+  for (auto& [id, marker] : ranges) trace.markers.push_back(std::move(marker));
+  ranges.clear();
 }
 
 }  // namespace stowplan::profiler::cuda

@@ -15,7 +15,7 @@
 #include "profiler/host_machine.h"
 #include "profiler/main/commands.h"
 #include "profiler/probe_rows.h"
-#include "profiler/traces/recording.h"
+#include "profiler/traces/recording_stream.h"
 #include "sim/base/error.h"
 #include "sim/formats/formats.h"
 #include "sim/formats/outputs.h"

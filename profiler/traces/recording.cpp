@@ -1,12 +1,12 @@
 #include "profiler/traces/recording.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "profiler/traces/activity_text.h"
 #include "sim/formats/document/document.h"
 #include "sim/formats/document/json_reader.h"
 #include "sim/formats/document/json_text.h"
-#include "sim/formats/document/source.h"
 #include "sim/formats/formats.h"
 
 namespace stowplan::profiler {
@@ -116,14 +116,16 @@ bool Recording::Done(std::string_view part) const {
   return found != nullptr && found->outcome != Part::Outcome::kFailed && found->incomplete.empty();
 }
 
+Part* Recording::Find(std::string_view part) {
+  return const_cast<Part*>(std::as_const(*this).Find(part));
+}
+
 void Recording::Put(std::string_view part, Part record) {
-  for (auto& [name, old] : parts) {
-    if (name == part) {
-      old = std::move(record);
-      return;
-    }
+  if (Part* const old = Find(part)) {
+    *old = std::move(record);
+  } else {
+    parts.emplace_back(part, std::move(record));
   }
-  parts.emplace_back(part, std::move(record));
 }
 
 Recording ParseRecording(std::string_view json, const std::string& source) {
@@ -146,10 +148,6 @@ Recording ParseRecording(std::string_view json, const std::string& source) {
     recording.parts.emplace_back(name, ReadPart(part, recording.kind == kActivityKind));
   }
   return recording;
-}
-
-Recording ReadRecording(const std::string& path) {
-  return ParseRecording(formats::ReadFile(path), formats::SourceOf(path));
 }
 
 std::string PrintRecording(const Recording& recording) {

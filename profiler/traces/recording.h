@@ -51,6 +51,7 @@ struct Recording {
 
   // Null if absent.
   const Part* Find(std::string_view part) const;
+  Part* Find(std::string_view part);
   // Measured whole, or known to be impossible here: not to be tried again.
   bool Done(std::string_view part) const;
   // Replaces the part of that name, or adds it behind the others.
@@ -58,7 +59,7 @@ struct Recording {
   bool operator==(const Recording&) const = default;
 };
 
-Recording ReadRecording(const std::string& path);
+// Files are read by recording_stream.h.
 Recording ParseRecording(std::string_view json, const std::string& source);  // source: what messages call it
 // One record a line; what has its default is left out. Reads back equal.
 std::string PrintRecording(const Recording& recording);

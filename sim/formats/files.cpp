@@ -16,6 +16,7 @@
 #include "sim/formats/document/compression.h"
 #include "sim/formats/document/source.h"
 #include "sim/formats/formats.h"
+#include "sim/formats/frames.h"
 #include "sim/formats/outputs.h"
 
 namespace stowplan::formats {
@@ -49,8 +50,7 @@ class Descriptor {
   int fd_;
 };
 
-std::string ReadAll(int fd, const std::string& path) {
-  std::string content;
+std::string ReadAll(int fd, const std::string& path, std::string content = {}) {
   for (;;) {
     const std::size_t size = content.size();
     if (size > kMaxFileBytes) throw InputError(SourceOf(path) + ": is larger than 2 GiB, which is not read");
@@ -60,6 +60,12 @@ std::string ReadAll(int fd, const std::string& path) {
     if (got == 0) return content;
     if (got < 0 && errno != EINTR) throw InputError(SourceOf(path) + ": cannot be read: " + Reason());
   }
+}
+
+int OpenToRead(const std::string& path) {
+  const int fd = path == "-" ? STDIN_FILENO : ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) throw InputError(path + ": cannot be opened: " + Reason());
+  return fd;
 }
 
 void WriteAll(int fd, std::string_view content, const std::string& path) {
@@ -161,9 +167,69 @@ fs::path TargetOf(const std::string& path) {
 }  // namespace
 
 std::string ReadFile(const std::string& path) {
-  const Descriptor descriptor(path == "-" ? STDIN_FILENO : ::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (descriptor.get() < 0) throw InputError(path + ": cannot be opened: " + Reason());
+  const Descriptor descriptor(OpenToRead(path));
   return Decompressed(ReadAll(descriptor.get(), path), SourceOf(path));
+}
+
+FrameReader::FrameReader(const std::string& path)
+    : path_(path), source_(SourceOf(path)), fd_(OpenToRead(path)) {}
+
+FrameReader::~FrameReader() {
+  const Descriptor closes(fd_);
+}
+
+bool FrameReader::Fill() {
+  constexpr std::size_t kPiece = std::size_t{1} << 20;
+  if (buffer_.size() > kMaxFileBytes) throw InputError(source_ + ": is larger than 2 GiB, which is not read");
+  const std::size_t size = buffer_.size();
+  buffer_.resize(size + kPiece);
+  ssize_t got = 0;
+  do {
+    got = ::read(fd_, buffer_.data() + size, kPiece);
+  } while (got < 0 && errno == EINTR);
+  buffer_.resize(size + static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
+  if (got < 0) throw InputError(source_ + ": cannot be read: " + Reason());
+  return got > 0;
+}
+
+// To where the next frame may begin; false where there is none.
+bool FrameReader::PassOver() {
+  std::size_t from = 1;
+  for (;;) {
+    const std::size_t next = buffer_.find(kZstdMagic, from);
+    if (next != std::string::npos) {
+      buffer_.erase(0, next);
+      return true;
+    }
+    from = std::max<std::size_t>(1, buffer_.size() - std::min(buffer_.size(), kZstdMagic.size() - 1));
+    if (!Fill()) return false;
+  }
+}
+
+std::optional<std::string> FrameReader::Next(bool* cut) {
+  if (!std::exchange(begun_, true)) {
+    while (buffer_.size() < kZstdMagic.size() && Fill()) continue;
+    if (!buffer_.starts_with(kZstdMagic))
+      return Decompressed(ReadAll(fd_, path_, std::exchange(buffer_, {})), source_);
+  }
+  for (;;) {
+    if (buffer_.empty() && !Fill()) return std::nullopt;
+    const std::optional<std::size_t> bytes = ZstdFrameBytes(buffer_);
+    if (bytes == 0 && Fill()) continue;
+    try {
+      const std::string_view frame = std::string_view(buffer_).substr(0, bytes.value_or(0));
+      const bool skippable = !frame.empty() && !frame.starts_with(kZstdMagic);
+      std::string content =
+          skippable ? ""
+                    : DecompressedFrame(frame.empty() ? std::string_view(buffer_) : frame, so_far_, source_);
+      buffer_.erase(0, frame.empty() ? buffer_.size() : frame.size());
+      if (!skippable) return content;
+    } catch (const InputError&) {
+      if (cut == nullptr) throw;
+      *cut = true;
+      if (!PassOver()) return std::nullopt;
+    }
+  }
 }
 
 void WriteFile(const std::string& path, std::string_view content) {

@@ -10,6 +10,7 @@
 
 #include "sim/base/error.h"
 #include "sim/formats/formats.h"
+#include "sim/formats/frames.h"
 #include "sim/formats/outputs.h"
 #include "tests/formats/testing.h"
 #include "tests/temp_folder.h"
@@ -134,6 +135,52 @@ TEST_F(Files, RefusesDecompressionBombs) {
   EXPECT_EQ(
       MessageOf([&] { ReadFile(Path("bomb.json")); }),
       Path("bomb.json") + ": decompresses to more than 64 MiB; decompress it by hand where that is meant");
+}
+
+TEST_F(Files, FramesAreReadOneByOne) {
+  WriteFile(Path("a.zst"), "one"), WriteFile(Path("b.zst"), std::string(3'000'000, 'x'));
+  Put("both.zst", ReadText(Path("a.zst")) + ReadText(Path("b.zst")));
+  FrameReader frames(Path("both.zst"));
+  EXPECT_EQ(frames.Next(), "one");
+  EXPECT_EQ(frames.Next()->size(), 3'000'000u);
+  EXPECT_EQ(frames.Next(), std::nullopt);
+  for (const std::string plain : {"", "a", "no frame at all"}) {
+    Put("plain", plain);
+    FrameReader one(Path("plain"));
+    EXPECT_EQ(one.Next(), plain);
+    EXPECT_EQ(one.Next(), std::nullopt);
+  }
+  EXPECT_THAT(MessageOf([&] { FrameReader(Path("nowhere")); }), HasSubstr("cannot be opened"));
+}
+
+TEST_F(Files, ADamagedFrameIsRefusedOrPassedOver) {
+  WriteFile(Path("a.zst"), "one"), WriteFile(Path("b.zst"), "two and more than that");
+  const std::string one = ReadText(Path("a.zst")), two = ReadText(Path("b.zst"));
+  for (const std::string& damaged :
+       {two.substr(0, two.size() - 1), two.substr(0, 5), two.substr(0, 9) + "?" + two.substr(10)}) {
+    Put("damaged.zst", one + damaged + one);
+    FrameReader strict(Path("damaged.zst"));
+    EXPECT_EQ(strict.Next(), "one");
+    EXPECT_THAT(MessageOf([&] { strict.Next(); }), HasSubstr("zstd data"));
+    FrameReader lenient(Path("damaged.zst"));
+    bool cut = false;
+    EXPECT_EQ(lenient.Next(&cut), "one");
+    EXPECT_FALSE(cut);
+    EXPECT_EQ(lenient.Next(&cut), "one");
+    EXPECT_TRUE(cut);
+    EXPECT_EQ(lenient.Next(&cut), std::nullopt);
+  }
+}
+
+// The limits hold for all frames together, as if they were one.
+TEST_F(Files, ManySmallFramesAreNoWayAroundTheLimits) {
+  WriteFile(Path("frame.zst"), std::string(std::size_t{16} << 20, '\0'));
+  std::string bomb;
+  for (int i = 0; i < 5; ++i) bomb += ReadText(Path("frame.zst"));
+  Put("bomb.zst", bomb);
+  FrameReader frames(Path("bomb.zst"));
+  for (int i = 0; i < 4; ++i) EXPECT_TRUE(frames.Next().has_value());
+  EXPECT_THAT(MessageOf([&] { frames.Next(); }), HasSubstr("decompresses to more than 64 MiB"));
 }
 
 // 10 MB that would become 5 million values of a document.

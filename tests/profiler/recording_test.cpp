@@ -1,5 +1,3 @@
-#include "profiler/traces/recording.h"
-
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -10,6 +8,7 @@
 #include <rapidcheck/gtest.h>
 
 #include "profiler/traces/record_fields.h"
+#include "profiler/traces/recording_stream.h"
 #include "sim/formats/formats.h"
 #include "tests/profiler/testing.h"
 #include "tests/temp_folder.h"

@@ -6,6 +6,7 @@
 
 #include <zlib.h>
 #include <zstd.h>
+#include <zstd_errors.h>
 
 #include "sim/base/error.h"
 
@@ -21,7 +22,6 @@ constexpr std::size_t kAlwaysAllowed = std::size_t{64} << 20;
 // of one takes up to 240 bytes (of an op without anything), so that 1 MB takes less than 2 GB.
 constexpr std::size_t kMaxValuesPerByte = 6;
 constexpr std::size_t kValuesAlwaysAllowed = std::size_t{1} << 22;
-constexpr int kCompressionLevel = 9;
 
 // What separates one value from the next in JSON and in tables. Those inside of texts count too.
 std::size_t ValuesIn(std::string_view text) {
@@ -32,9 +32,11 @@ std::size_t ValuesIn(std::string_view text) {
 // Where decompressed bytes go: grows as they come, up to what the compressed size allows.
 class Output {
  public:
-  Output(std::size_t compressed, const std::string& source)
-      : limit_(std::min(kMaxFileBytes, std::max(kAlwaysAllowed, compressed * kMaxGrowth))),
-        most_values_(std::max(kValuesAlwaysAllowed, compressed * kMaxValuesPerByte)),
+  Output(std::size_t compressed, const std::string& source, const Decompression& before = {})
+      : bytes_before_(before.bytes),
+        values_(before.values),
+        limit_(std::max(kAlwaysAllowed, (before.compressed + compressed) * kMaxGrowth)),
+        most_values_(std::max(kValuesAlwaysAllowed, (before.compressed + compressed) * kMaxValuesPerByte)),
         source_(source) {}
 
   // fill(free room) returns how much of it was used.
@@ -45,9 +47,11 @@ class Output {
     const std::size_t filled = fill(content_.data() + used_, content_.size() - used_);
     values_ += ValuesIn(std::string_view(content_).substr(used_, filled));
     used_ += filled;
-    if (used_ > limit_) FailAbove(std::to_string(limit_ >> 20) + " MiB");
+    if (bytes_before_ + used_ > limit_ || used_ > kMaxFileBytes)
+      FailAbove(std::to_string(std::min(limit_, kMaxFileBytes) >> 20) + " MiB");
     if (values_ > most_values_) FailAbove(std::to_string(most_values_) + " values");
   }
+  std::size_t values() const { return values_; }
   std::string Take() {
     content_.resize(used_);
     return std::move(content_);
@@ -60,15 +64,15 @@ class Output {
   }
 
   std::string content_;
-  std::size_t used_ = 0, values_ = 0;
+  const std::size_t bytes_before_;
+  std::size_t used_ = 0, values_;
   const std::size_t limit_, most_values_;
   const std::string& source_;
 };
 
-std::string FromZstd(std::string_view compressed, const std::string& source) {
+void FromZstd(std::string_view compressed, const std::string& source, Output& output) {
   const std::unique_ptr<ZSTD_DCtx, decltype(&ZSTD_freeDCtx)> context(ZSTD_createDCtx(), &ZSTD_freeDCtx);
   STOWPLAN_CHECK(context != nullptr);
-  Output output(compressed.size(), source);
   ZSTD_inBuffer in{compressed.data(), compressed.size(), 0};
   for (;;) {
     std::size_t hint = 0;
@@ -82,7 +86,7 @@ std::string FromZstd(std::string_view compressed, const std::string& source) {
     if (ZSTD_isError(hint) != 0)
       throw InputError(source + ": is not valid zstd data: " + ZSTD_getErrorName(hint));
     // The last frame has ended, perhaps with the room.
-    if (hint == 0 && in.pos == in.size) return output.Take();
+    if (hint == 0 && in.pos == in.size) return;
     if (room_left && in.pos == in.size) throw InputError(source + ": ends in the middle of its zstd data");
   }
 }
@@ -119,16 +123,39 @@ std::string FromGzip(std::string_view compressed, const std::string& source) {
 }  // namespace
 
 std::string Decompressed(std::string content, const std::string& source) {
-  constexpr std::string_view kZstd("\x28\xB5\x2F\xFD", 4), kGzip("\x1F\x8B", 2);
-  if (content.starts_with(kZstd)) return FromZstd(content, source);
+  constexpr std::string_view kGzip("\x1F\x8B", 2);
+  if (content.starts_with(kZstdMagic)) {
+    Output output(content.size(), source);
+    FromZstd(content, source, output);
+    return output.Take();
+  }
   if (content.starts_with(kGzip)) return FromGzip(content, source);
   return content;
 }
 
-std::string Compress(std::string_view content) {
+std::optional<std::size_t> ZstdFrameBytes(std::string_view content) {
+  constexpr std::size_t kShortestFrame = 8;
+  if (content.size() < kShortestFrame) return 0;
+  const std::size_t bytes = ZSTD_findFrameCompressedSize(content.data(), content.size());
+  if (ZSTD_isError(bytes) == 0) return bytes;
+  if (ZSTD_getErrorCode(bytes) == ZSTD_error_srcSize_wrong) return 0;
+  return std::nullopt;
+}
+
+std::string DecompressedFrame(std::string_view frame, Decompression& so_far, const std::string& source) {
+  Output output(frame.size(), source, so_far);
+  FromZstd(frame, source, output);
+  std::string content = output.Take();
+  so_far.compressed += frame.size();
+  so_far.bytes += content.size();
+  so_far.values = output.values();
+  return content;
+}
+
+std::string Compress(std::string_view content, int level) {
   const std::unique_ptr<ZSTD_CCtx, decltype(&ZSTD_freeCCtx)> context(ZSTD_createCCtx(), &ZSTD_freeCCtx);
   STOWPLAN_CHECK(context != nullptr);
-  ZSTD_CCtx_setParameter(context.get(), ZSTD_c_compressionLevel, kCompressionLevel);
+  ZSTD_CCtx_setParameter(context.get(), ZSTD_c_compressionLevel, level);
   ZSTD_CCtx_setParameter(context.get(), ZSTD_c_checksumFlag, 1);
   std::string compressed(ZSTD_compressBound(content.size()), '\0');
   const std::size_t size =

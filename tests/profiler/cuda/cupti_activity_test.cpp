@@ -177,9 +177,23 @@ TEST(CuptiActivity, RangesGoFromBufferToBufferAndTheirIdsMayComeAgain) {
     one.DecodeInto(one.bytes(), trace, ranges);
   }
   ASSERT_EQ(trace.markers.size(), 3u);
-  EXPECT_EQ(trace.markers[0].end - trace.markers[0].start, 100);
-  EXPECT_EQ(trace.markers[1].end - trace.markers[1].start, 10);
+  EXPECT_EQ(trace.markers[0].end - trace.markers[0].start, 10);
+  EXPECT_EQ(trace.markers[1].end - trace.markers[1].start, 100);
   EXPECT_EQ(trace.markers[2].start, 300);
+  EXPECT_TRUE(ranges.empty());
+}
+
+TEST(CuptiActivity, ARangeThatIsNeverClosedIsKeptWithoutItsEnd) {
+  ActivityTrace trace;
+  CuptiActivity::OpenRanges ranges;
+  Buffer buffer;
+  buffer.Add(RangeEnd(1, true, 100));
+  buffer.DecodeInto(buffer.bytes(), trace, ranges);
+  EXPECT_TRUE(trace.markers.empty());
+  CuptiActivity::AddOpen(trace, ranges);
+  ASSERT_EQ(trace.markers.size(), 1u);
+  EXPECT_EQ(trace.markers[0].start, 100);
+  EXPECT_EQ(trace.markers[0].end, kNoStamp);
   EXPECT_TRUE(ranges.empty());
 }
 

@@ -11,18 +11,20 @@ import sys
 import time
 import unittest
 
-from calls import PROGRAM, Folder, run, with_gpu
+from calls import GPU, PROGRAM, Folder, run, with_gpu
 
 LEAVE = """
-import os, signal, sys, time
+import json, os, signal, struct, sys, time
 def leave(*_):
     kernel = {"name": "k", "start_ns": 10, "end_ns": 20, "stream": 1, "correlation": 1}
     call = {"name": "cudaLaunchKernel", "start_ns": 1, "end_ns": 5, "correlation": 1}
-    import json
-    with open(os.path.join(os.environ["STOWPLAN_PROFILE_FOLDER"], f"{os.getpid()}.json"), "w") as file:
-        json.dump({"format": "stowplan.trace", "version": 1, "kind": "profiler.activity", "machine": {}, "parts": {
-            f"process {os.getpid()}": {"outcome": "measured", "date": "2026-11-21",
-                                       "result": {"kernels": [kernel], "calls": [call]}}}}, file)
+    text = json.dumps({"format": "stowplan.trace", "version": 1, "kind": "profiler.activity", "machine": {}, "parts": {
+        f"process {os.getpid()}": {"outcome": "measured", "date": "2026-11-21",
+                                   "result": {"kernels": [kernel], "calls": [call]}}}}).encode()
+    # A frame of zstd that holds one block as it is.
+    frame = struct.pack("<IBI", 0xFD2FB528, 0xA0, len(text)) + struct.pack("<I", 1 | len(text) << 3)[:3] + text
+    with open(os.environ["STOWPLAN_PROFILE_FILE"], "ab") as file:
+        file.write(frame)
     sys.exit(int(sys.argv[2]))
 signal.signal(signal.SIGTERM, leave)
 open(sys.argv[1], "w").close()
@@ -64,6 +66,43 @@ class Record(Folder):
             self.assertEqual(file.read(), "mine")
         self.assertFalse(os.path.exists(self.ran))
 
+    def test_refuses_a_wrong_window_before_the_command_runs(self):
+        for options in (("--after", "0"), ("--after=-3",), ("--after", "1.5"), ("--for", "2x"), ("--for", "0s"),
+                        ("--for", "1e99s"), ("--for", "range:"), ("--for", "99999999999999999999"), ("--buffer-mib", "1"),
+                        ("--buffer-mib", "many")):
+            done = run(*self.arguments(*options), environment=with_gpu())
+            self.assertEqual((done.returncode, done.stderr.count("\n")), (2, 1), done.stderr)
+            self.assertIn(options[0].split("=")[0], done.stderr)
+        self.out = "-"
+        done = run(*self.arguments(), environment=with_gpu())
+        self.assertEqual((done.returncode, done.stderr.count("\n")), (2, 1), done.stderr)
+        self.assertFalse(os.path.exists(self.ran))
+
+    def test_says_what_disturbs(self):
+        done = run(*self.arguments(), environment=with_gpu(MADE_UP_DISTURBANCE="process 7 uses the GPU, too"))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("process 7 uses the GPU, too\n", done.stderr)
+        self.assertEqual(self.read(self.out)["timing"], {"disturbances": ["process 7 uses the GPU, too"]})
+
+    def test_a_packed_recording_is_what_was_written_while_the_command_ran(self):
+        self.out = self.path("steps.trace.zst")
+        done = run(*self.arguments(), environment=with_gpu())
+        self.assertEqual(done.returncode, 0, done.stderr)
+        with open(self.out, "rb") as file:
+            self.assertEqual(file.read().count(b"\x28\xb5\x2f\xfd"), 3)  # the machine, the process, who made it
+        plain = self.path("new", "steps.json")
+        self.out = plain
+        run(*self.arguments(), environment=with_gpu())
+        self.assertEqual(os.listdir(os.path.dirname(plain)), ["steps.json"])
+
+    def test_without_cupti_nothing_is_run(self):
+        os.symlink(os.path.join(GPU, "libstowplan_cuda.so"), self.path("libstowplan_cuda.so"))
+        self.write("libstowplan_injection.so", "no library")
+        done = run(*self.arguments(), environment=with_gpu(STOWPLAN_CUDA_PLUGIN=self.path("libstowplan_cuda.so")))
+        self.assertEqual((done.returncode, done.stderr.count("\n")), (1, 1), done.stderr)
+        self.assertIn("CUPTI", done.stderr)
+        self.assertFalse(os.path.exists(self.ran))
+
     def test_a_signal_stops_the_command_and_what_it_did_is_written(self):
         for number in (signal.SIGTERM, signal.SIGINT):
             with subprocess.Popen([PROGRAM, *self.arguments(status="7")], stderr=subprocess.PIPE, text=True,
@@ -84,7 +123,7 @@ class Record(Folder):
         self.assertEqual((done.returncode, done.stdout), (2, ""))
         self.assertEqual(done.stderr.split("stowplan-profile: ")[-1],
                          "no-such-program cannot be started: No such file or directory\n")
-        self.assertFalse(os.path.exists(self.out))
+        self.assertEqual(os.listdir(os.path.dirname(self.out)), [])
 
     def test_a_command_that_never_used_cuda_is_told(self):
         done = run("record", "--out", self.out, "--", "true", environment=with_gpu())

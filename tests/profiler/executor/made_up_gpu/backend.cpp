@@ -1,5 +1,6 @@
 // A CUDA plug-in without CUDA: what stowplan-profile does with a GPU is tested where there is none. Environment:
-// MADE_UP_ROWS (of each probe; 3), MADE_UP_FAILURE (the row that fails), MADE_UP_NAME (of the GPU).
+// MADE_UP_ROWS (of each probe; 3), MADE_UP_FAILURE (the row that fails), MADE_UP_NAME (of the GPU),
+// MADE_UP_DISTURBANCE (a sentence).
 #include "profiler/backend.h"
 
 #include <chrono>
@@ -7,6 +8,7 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "profiler/executor/graph_ops.h"
 #include "profiler/probe_rows.h"
@@ -27,6 +29,10 @@ class MadeUpGpu : public Backend {
   sim::Attributes Machine() const override { return {{"gpu", {Setting("MADE_UP_NAME", "NVIDIA H200")}}}; }
   sim::Attributes Software() const override { return {{"cuda_driver", {std::string("13.0")}}}; }
   sim::Attribute Clocks() const override { return {}; }
+  std::vector<std::string> Disturbances() const override {
+    const std::string told = Setting("MADE_UP_DISTURBANCE", "");
+    return told.empty() ? std::vector<std::string>() : std::vector{told};
+  }
 
   sim::Attribute Run(const Probe&, const MeasureOptions& options) override {
     const auto count = static_cast<std::size_t>(std::stoul(Setting("MADE_UP_ROWS", "3")));
