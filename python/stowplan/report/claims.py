@@ -35,6 +35,7 @@ class Verdict:
     ratio: Optional[float] = None  # what is judged, where it is one number
     untrained: Optional[bool] = None  # whether the same network without learning meets it too
     unlearned: str = ""  # title of the column that did not learn
+    entry: int = -1  # of the file's claims; -1 = of none
 
 
 @dataclass
@@ -594,10 +595,11 @@ def judge(table: Table, gate: Gate) -> List[Verdict]:
     verdicts = studies.claims(table)
     for verdict in verdicts:
         _excuse(table, gate, None, [], verdict)
-    for says in table.says.get("claims", []):
+    for entry, says in enumerate(table.says.get("claims", [])):
         for claim in _read(table, says):
             of_claim = KINDS[claim.kind](claim)
             for verdict in of_claim:
+                verdict.entry = entry
                 _excuse(table, gate, claim.block, claim.rows, verdict)
             _ask_untrained(claim, of_claim)
             verdicts += of_claim

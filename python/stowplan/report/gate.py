@@ -5,7 +5,7 @@ import csv
 import math
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Dict, List, Optional
+from typing import Any, Dict, List, Optional, Set
 
 import yaml
 
@@ -15,6 +15,7 @@ from .table import PAPERS, median
 #: of its own without learning.
 PART, GAIN = 0.5, 0.95
 RANDOM, ONE_GPU = "random", "single_gpu"
+NUMBERS = ("best_s", "late_s", "goal_s", "single_device", "entropy", "gradient_norm")  # of a run
 
 
 @dataclass
@@ -48,12 +49,14 @@ class Gate:
         self.agents = [Agent(one["title"], one["agent"], one["untrained"], one.get("control", False), one.get("learner", False),
                              one.get("seeds", 3), one.get("walks", False)) for one in says["agents"]]
         self.runs: Dict[tuple, List[Dict[str, float]]] = {}
+        self.revisions: Set[str] = set()
         path = results / "gate" / "rows.csv"
         if path.is_file():
             with open(path, encoding="utf-8", newline="") as file:
                 for row in csv.DictReader(file):
-                    numbers = {key: float(row[key]) for key in ("best_s", "late_s", "goal_s", "single_device")}
+                    numbers = {key: float(row[key]) for key in NUMBERS}
                     self.runs.setdefault((row["case"], row["agent"]), []).append(numbers)
+                    self.revisions.add(row["revision"])
         self.missed = {agent.spec: text for agent in self.agents if agent.learner for text in [self._missed(agent)] if text}
 
     def of(self, case: Case, spec: str, what: str) -> List[float]:
@@ -73,18 +76,29 @@ class Gate:
         goal = self.of(case, RANDOM, "goal_s")[0]
         return (median(ours) - goal) / (min(median(one) for one in others) - goal)
 
-    def gains(self, case: Case, agent: Agent) -> bool:
-        """Whether its last samples are below those of itself without learning: each of each, and at most GAIN of them in the mean."""
+    def fits_alone(self, case: Case, agent: Agent) -> bool:
+        """Whether it finds what fits, and itself without learning never does."""
+        return self._fits(case, agent.spec) and not self._fits(case, agent.untrained)
+
+    def _fits(self, case: Case, spec: str) -> bool:
+        return any(map(math.isfinite, self.of(case, spec, "best_s")))
+
+    def gain(self, case: Case, agent: Agent) -> Optional[float]:
+        """Its last samples over those of itself without learning, in the mean (the distance to the optimum, where that is known)."""
         ours, theirs = self.of(case, agent.spec, "late_s"), self.of(case, agent.untrained, "late_s")
         if not ours or not theirs:
-            return False
-        fits = any(map(math.isfinite, self.of(case, agent.spec, "best_s")))
-        if fits and not any(map(math.isfinite, self.of(case, agent.untrained, "best_s"))):
-            return True
+            return None
         goal = self.of(case, agent.spec, "goal_s")[0]
         above = _mean(theirs) - goal
-        ratio = (_mean(ours) - goal) / above if above else math.nan
-        return fits and ratio <= GAIN and max(ours) < min(theirs)
+        return (_mean(ours) - goal) / above if above else math.nan
+
+    def gains(self, case: Case, agent: Agent) -> bool:
+        """Whether its last samples are below those of itself without learning: each of each, and at most GAIN of them in the mean."""
+        ratio = self.gain(case, agent)
+        if ratio is None or self.fits_alone(case, agent):
+            return ratio is not None
+        below = max(self.of(case, agent.spec, "late_s")) < min(self.of(case, agent.untrained, "late_s"))
+        return self._fits(case, agent.spec) and ratio <= GAIN and below
 
     def meets(self, case: Case, agent: Agent) -> Optional[bool]:
         """None where a run is missing."""

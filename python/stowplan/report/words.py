@@ -36,14 +36,18 @@ def faster(ratio: float) -> str:
     return f"{_percent(ratio)} % {'faster' if ratio < 1 else 'slower'}"
 
 
-def compared(estimate: Estimate) -> str:
-    """The same with its interval."""
+def _seeds(estimate: Estimate) -> str:
+    return f"{estimate.seeds} seed{'' if estimate.seeds == 1 else 's'}"
+
+
+def compared(estimate: Estimate, of: str = "") -> str:
+    """The same with its interval. `of`: what was drawn, where it is not seeds: "29 rows"."""
     text = faster(estimate.value)
     if not estimate.sampled:
         return text
-    of = f"{estimate.seeds} seed{'' if estimate.seeds == 1 else 's'}"
-    if estimate.open:
-        return f"{text} ({of}, too few for an interval)"
+    if estimate.open and not of:
+        return f"{text} ({_seeds(estimate)}, too few for an interval)"
+    of = of or _seeds(estimate)
     low, high = estimate.low, estimate.high
     if max(low, high, estimate.value) > 2 or low == 0:
         between = f"{seconds(low)} to {'no end' if math.isinf(high) else seconds(high)} times as long"
@@ -61,7 +65,7 @@ def times(estimate: Estimate) -> str:
     text = f"{seconds(estimate.value)} times"
     if not estimate.sampled:
         return text
-    of = f"{estimate.seeds} seed{'' if estimate.seeds == 1 else 's'}"
+    of = _seeds(estimate)
     if estimate.open:
         return f"{text} ({of}, too few for an interval)"
     high = "no end" if math.isinf(estimate.high) else seconds(estimate.high)
