@@ -63,7 +63,7 @@ def main():
             for path in documents(samples / folder):
                 check(path, format_of(path, formats), load(path), wanted)
                 count += 1
-    shipped = [path for path in documents(root / "tables" / "papers") if path.stem != "columns"]
+    shipped = [path for path in documents(root / "tables" / "papers") if path.stem not in ("columns", "gate")]
     for path in [*shipped, root / "examples" / "table.yaml"]:
         check(path, "experiment", load(path), True)
         count += 1
