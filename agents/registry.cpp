@@ -21,7 +21,7 @@ Setting Start() {
 }
 
 Setting Plan() {
-  return {"plan", "screens before the first sample", Whole(0, 1e9), "80000"};
+  return {"plan", "approximate evaluations before the first sample", Whole(0, 1e9), "80000"};
 }
 
 Setting Weights() {
@@ -110,8 +110,9 @@ const std::vector<AgentRow>& Agents() {
       {"brute_force", "every assignment: exact, tiny problems only", "",
        Takes({{"limit", "assignments that it takes at most", Whole(1, std::int64_t{1} << 40), "1000000"}}),
        AgentKind::kSearch, MakeBruteForce},
-      {"pilot", "plans on screens, samples where the plan ends, climbs with screened moves", "",
-       Takes({{"screen", "neighbours screened for one sample", Whole(1, 1e6), "32"},
+      {"pilot",
+       "plans by approximate evaluations, samples where the plan ends, climbs with moves chosen likewise", "",
+       Takes({{"screen", "neighbours evaluated approximately for one sample", Whole(1, 1e6), "32"},
               Plan(),
               {"chains", "of annealing in the plan", Whole(1, 1e5), "16"},
               {"hot", "relative increase of runtime that they take with probability 1/e at first",

@@ -56,7 +56,7 @@ std::string PrintPage(const std::string& title, const std::string& main, const P
       "content=\"width=device-width, initial-scale=1\">\n<meta http-equiv=\"Content-Security-Policy\" "
       "content=\"default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'\">\n"
       "<title>stowplan: {}</title>\n<style>\n{}{}</style>\n"
-      "<noscript><style>.results [hidden] {{ display: table-cell !important; }}</style></noscript>\n</head>\n"
+      "</head>\n"
       "<body>\n<main>\n{}</main>\n<div id=\"tip\" role=\"tooltip\" hidden></div>\n<script>{}</script>\n"
       "<script>\n{}</script>\n{}</body>\n</html>\n",
       EscapeHtml(title), OutputData("page.css"), parts.style, main, OutputData("d3.js"),

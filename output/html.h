@@ -17,7 +17,7 @@ struct PageParts {
 };
 
 // A whole page. `main`: the HTML between <main> and </main>; with it come output/data/page.css, d3.js and page.js, which
-// draws figures (FigureHtml) and makes tables of class "results" sortable.
+// draws figures (FigureHtml).
 std::string PrintPage(const std::string& title, const std::string& main, const PageParts& parts = {});
 
 // What is opened when it is asked for, by mouse or keyboard.

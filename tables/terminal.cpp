@@ -22,17 +22,19 @@ std::string OursText(const CellSummary& cell) {
 
 std::string PublishedText(const CellSummary& cell) {
   if (!cell.published) return "";
-  const std::string text = cell.published->out_of_memory ? "OOM" : fmt::format("{:g}", *cell.published->value);
+  const std::string text =
+      cell.published->out_of_memory ? "OOM" : fmt::format("{:g}", *cell.published->value);
   return cell.same_verdict().value_or(true) ? text : text + " !";
 }
 
 // "1.17 to 1.21 (5)"; where some seeds found nothing that fits, how many did.
 std::string SeedsText(const CellSummary& cell) {
   if (!cell.sampled || !cell.was_run()) return "";
-  const std::string seeds =
-      cell.feasible < cell.seeds ? fmt::format("{} of {}", cell.feasible, cell.seeds) : std::to_string(cell.seeds);
+  const std::string seeds = cell.feasible < cell.seeds ? fmt::format("{} of {}", cell.feasible, cell.seeds)
+                                                       : std::to_string(cell.seeds);
   if (!cell.median || cell.low == cell.high) return fmt::format("({})", seeds);
-  return fmt::format("{} to {} ({})", output::SecondsDigits(cell.low), output::SecondsDigits(cell.high), seeds);
+  return fmt::format("{} to {} ({})", output::SecondsDigits(cell.low), output::SecondsDigits(cell.high),
+                     seeds);
 }
 
 std::string CountOf(const std::optional<double>& count) {
@@ -51,9 +53,10 @@ std::string RowText(const TableResults& results, const TableBlock& block, const 
   }
   if (table.empty()) return "";
   const std::optional<double> bound = results.Bound(block.key, line.key);
-  return fmt::format("\n{}{}{}\n{}", line.title, line.gpus > 0 ? fmt::format(", {} GPUs", line.gpus) : "",
-                     bound ? fmt::format("; no placement takes less than {} s", output::SecondsDigits(*bound)) : "",
-                     table.ToString(1)) +
+  return fmt::format(
+             "\n{}{}{}\n{}", line.title, line.gpus > 0 ? fmt::format(", {} GPUs", line.gpus) : "",
+             bound ? fmt::format("; no placement takes less than {} s", output::SecondsDigits(*bound)) : "",
+             table.ToString(1)) +
          output::Wrapped(fmt::format("{}", fmt::join(notes, " ")), 1, output::kLineWidth);
 }
 
@@ -69,7 +72,8 @@ std::string RenderTerminal(const TableResults& results) {
   }
   return text + "\n" +
          output::Wrapped(
-             "A step is the median over seeds, behind it the paper's. f: fitted to that; p: predicted, a placement that "
+             "A step is the median over seeds, behind it the paper's. f: fitted to that; p: predicted, a "
+             "placement that "
              "a rule fixes; s: searched. OOM: nothing fits. !: ours and the paper's differ about memory.",
              0, output::kLineWidth);
 }

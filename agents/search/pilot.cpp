@@ -283,9 +283,10 @@ class Pilot final : public Agent {
 
   void Require(const Task& task) override {
     if (task.devices.size() <= sim::Screen::kMostDevices) return;
-    throw InputError(fmt::format(
-        "pilot screens placements, which takes at most {} devices, and here are {}; --devices chooses some",
-        sim::Screen::kMostDevices, task.devices.size()));
+    throw InputError(
+        fmt::format("pilot evaluates placements approximately, which takes at most {} devices, and here are "
+                    "{}; --devices chooses some",
+                    sim::Screen::kMostDevices, task.devices.size()));
   }
 
   void Search(const Task& task, Evaluator& evaluator, const SearchOptions& options) override {

@@ -448,7 +448,7 @@ class PlaceCommand : public Command {
     if (evaluator.samples() < search_.samples()) samples += " of " + output::CountText(search_.samples());
     samples += " samples";
     if (evaluator.screens() > 0)
-      samples += fmt::format(" and {} screens", output::CountText(evaluator.screens()));
+      samples += fmt::format(" and {} approximate evaluations", output::CountText(evaluator.screens()));
     if (found.interrupted()) samples += " (interrupted)";
     if (outcome == nullptr) return PrintWhatItNeeds(found, samples);
     const sim::Picos bound = found.bound.best();

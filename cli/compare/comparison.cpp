@@ -108,7 +108,7 @@ output::ReportPage MakeComparison(const tables::TableResults& results,
   bool sampled = false, open = false, even = false;
   const bool screens = std::ranges::any_of(
       block.columns, [&](const tables::TableColumn& column) { return cell_of(column).screens.has_value(); });
-  if (screens) searches.header.insert(searches.header.begin() + 3, "screens");
+  if (screens) searches.header.insert(searches.header.begin() + 3, "approximate");
   for (const tables::TableColumn& column : block.columns) {
     const tables::CellSummary& cell = cell_of(column);
     if (cell.records.empty()) continue;
@@ -136,7 +136,8 @@ output::ReportPage MakeComparison(const tables::TableResults& results,
     searches.sentences = {
         "seeds: the best of the luckiest and of the unluckiest seed. to best, to 1 %: samples until the "
         "final best, and "
-        "until 1 % from it was reached; medians over seeds. wall time: of one seed."};
+        "until 1 % from it was reached; approximate: cheap evaluations beside the samples; medians over "
+        "seeds. wall time: of one seed."};
   }
   if (open)
     found.sentences.push_back(

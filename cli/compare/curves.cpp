@@ -50,8 +50,8 @@ std::string ComparisonCurvesHtml(const tables::TableResults& results) {
     spoken += fmt::format(" {} ends at {} s after {:.0f} samples;", name, last, points.back().first);
     key += fmt::format("<span data-line=\"{}\">{} {}</span>", i, output::EscapeHtml(name), last);
   }
-  const std::string json =
-      fmt::format("{{\"x_label\":\"samples\",\"log_x\":true,\"series\":[{}]}}", series);
+  const std::string json = fmt::format(
+      "{{\"x_label\":\"samples\",\"y_label\":\"seconds per step\",\"log_x\":true,\"series\":[{}]}}", series);
   return "<section>\n<h2>Best runtime against samples</h2>\n"
          "<p class=\"soft\">What is above twice the slowest end is cut off at the top.</p>\n"
          "<div class=\"figures\">\n" +

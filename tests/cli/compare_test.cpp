@@ -142,8 +142,9 @@ TEST(Compare, LeadsWithTheBestMedianAndTheLuckiestSeed) {
 TEST(Compare, ScreensStandBesideSamplesWhereThereAreAny) {
   const auto result = RunStowplan(Compare({"random", "pilot(screen=16,plan=160)"}, {"--seeds", "1"}));
   EXPECT_EQ(result.status, 0) << result.err;
-  EXPECT_THAT(result.out, HasSubstr("samples  screens  to best"));
-  EXPECT_THAT(RunStowplan(Compare({"random", "heft"}, {"--seeds", "1"})).out, Not(HasSubstr("screens")));
+  EXPECT_THAT(result.out, HasSubstr("samples  approximate  to best"));
+  EXPECT_THAT(RunStowplan(Compare({"random", "heft"}, {"--seeds", "1"})).out,
+              Not(HasSubstr("approximate  ")));
   const auto json =
       JsonOf(RunStowplan(Compare({"random", "pilot(screen=16,plan=160)"}, {"--seeds", "1", "--json", "-"})));
   EXPECT_FALSE(json["runs"][0].contains("screens"));
