@@ -264,7 +264,7 @@ std::string PrintSpeedMarkdown(const SpeedResults& results) {
   text +=
       "\nMedians of the repetitions; `spread` is their coefficient of variation. All rows are in "
       "[rows.csv](rows.csv), "
-      "times over ops, edges and devices are drawn in [scaling.html](scaling.html).\n\n"
+      "times over ops, edges and devices are drawn in scaling.html, which it writes too.\n\n"
       "## Hot paths and their goals\n\n"
       "Random placements, peak memory tracked, nothing recorded, one thread where no other number is named. "
       "`reached` is what was measured over the goal: 1 or more is reached.\n\n" +

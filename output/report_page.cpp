@@ -81,9 +81,7 @@ std::string PrintReportMarkdown(const ReportPage& page) {
   if (!page.lead.empty()) text += "\n" + EscapeMarkdown(page.lead) + "\n";
   if (!page.facts.empty()) text += "\n";
   for (const auto& [what, value] : page.facts) {
-    // A page of ours beside this one.
-    const std::string to = value == "details.md" ? "[details.md](details.md)" : EscapeMarkdown(value);
-    text += fmt::format("- {}: {}\n", EscapeMarkdown(what), to);
+    text += fmt::format("- {}: {}\n", EscapeMarkdown(what), EscapeMarkdown(value));
   }
   for (const ReportSection& section : page.sections) {
     text += "\n## " + EscapeMarkdown(section.title) + "\n";

@@ -177,7 +177,7 @@ output::ReportPage MakeAccuracyVerdict(const std::vector<ScoredFolder>& folders,
   output::ReportPage page{.title = kTitle,
                           .lead = gpus.lead,
                           .facts = {{"command", "stowplan table derive accuracy --export"},
-                                    {"every workload, case and op", "details.md"}},
+                                    {"every workload, case and op", "details.md and table.html, which the command writes"}},
                           .sections = gpus.verdict};
   for (const ScoredFolder& folder : folders)
     page.sections.push_back({.title = folder.name, .sentences = FolderSection(folder).sentences});

@@ -60,13 +60,9 @@ TEST(CommittedAccuracyTest, TheTableIsFresh) {
   const std::string folder = STOWPLAN_SOURCE_DIR "/results/accuracy";
   const std::vector<ScoredFolder> folders = ScoreFolders(folder);
   const GpuAccuracy gpus = ReadGpuAccuracy(STOWPLAN_SOURCE_DIR "/results/gpu");
-  const output::ReportPage page = MakeAccuracyPage(folders, gpus);
-  const char* const hint = "write it anew: build/release/cli/stowplan table derive accuracy --export";
   EXPECT_EQ(formats::ReadFile(folder + "/table.md"),
             output::PrintReportMarkdown(MakeAccuracyVerdict(folders, gpus)))
-      << hint;
-  EXPECT_EQ(formats::ReadFile(folder + "/details.md"), output::PrintReportMarkdown(page)) << hint;
-  EXPECT_EQ(formats::ReadFile(folder + "/table.html"), PrintAccuracyHtml(page, folders)) << hint;
+      << "write it anew: build/release/cli/stowplan table derive accuracy --export";
 }
 
 }  // namespace
