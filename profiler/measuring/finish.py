@@ -1,0 +1,219 @@
+"""Here, afterwards: from what came back to a parameter file, the error on steps that it has not seen, and a page."""
+
+import glob
+import html
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+from measuring import compare, packs, prepare
+
+CPU_KIND = "cpu-broadwell"
+UNKNOWN = "gpu"  # the catalogue's kind without rates, for a GPU that it does not know by name
+
+
+class FinishError(Exception):
+    """One sentence for the person who called."""
+
+
+def find_stowplan(repository):
+    """The program that was built last."""
+    found = [path for path in (os.path.join(repository, "build", "release", "cli", "stowplan"),
+                               os.path.join(repository, "build", "portable", "stowplan-portable", "stowplan"))
+             if os.path.exists(path)]
+    if not found:
+        raise FinishError("stowplan is not built yet; `cmake --preset release && cmake --build --preset release` builds it")
+    return max(found, key=os.path.getmtime)
+
+
+class Finish:
+    def __init__(self, folder, out, stowplan, sheet):
+        if not os.path.isdir(folder):
+            raise FinishError(f"{folder} is no folder; the files that came back are wanted")
+        if os.path.exists(out):
+            raise FinishError(f"{out} is there already; give another --out or remove it")
+        self._out, self._stowplan, self._sheet = out, stowplan, ["--sheet", sheet] if sheet else []
+        self._back = os.path.join(out, "back")
+        self.session = packs.unpack(folder, self._back)
+        if self.session is None:
+            raise FinishError(f"{folder} holds no file of `measure run`, which are called 1-check.tar to 6-recorder.tar")
+        self.kind = None
+        self.said = list(self.session["said"])
+        self.summary = {"session": self.session, "scores": {}}
+
+    def _path(self, *names):
+        return os.path.join(self._out, *names)
+
+    def _say(self, sentence):
+        self.said.append(sentence)
+        print(sentence)
+
+    def _call(self, *words):
+        """(status, the last line of what it said, all of it)."""
+        done = subprocess.run([self._stowplan, *words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        lines = [line for line in done.stdout.splitlines() if line.strip()]
+        return done.returncode, lines[-1] if lines else "", done.stdout
+
+    # ---- calibration -------------------------------------------------------------------------------------------
+
+    def _probes(self, with_ops):
+        found = [name for name in ("links", "peers", "ops", "host") if os.path.exists(self._back + f"/{name}.json.zst")]
+        if with_ops:
+            found += [f"{name}.{part}" for name in self.session["workloads"] for part in ("ops", "host_ops")
+                      if os.path.exists(self._back + f"/{name}.{part}.json.zst")]
+        return [os.path.join(self._back, name + ".json.zst") for name in found]
+
+    def _calibrate(self, name, with_ops, kinds):
+        """The parameter file `name`, or None. A recording that is refused is said and left out."""
+        recordings = self._probes(with_ops)
+        out = self._path(name + ".json")
+        while recordings:
+            status, said, _ = self._call("calibrate", *recordings, "--kind", "cpu=" + CPU_KIND, *kinds, *self._sheet, "--out", out,
+                                         "--force")
+            if status == 0:
+                return out
+            refused = [path for path in recordings if path + ":" in said]
+            if "no device that the catalogue knows" in said or not refused:
+                self._refusal = said
+                return None
+            self._say(f"A recording was left out. {said}")
+            recordings.remove(refused[0])
+        self._refusal = "no probe was measured"
+        return None
+
+    def _fit(self):
+        """The parameters of all recordings and those that have seen no op of a graph."""
+        kinds = []
+        if self._calibrate("held_out", False, kinds) is None:
+            kinds = ["--kind", "gpu=" + UNKNOWN]
+            if self._calibrate("held_out", False, kinds) is None:
+                return self._say(f"No parameters can be made, since {self._refusal}.")
+            self._say("The catalogue does not know this GPU, so its kind is called gpu and has no rates of its own; a sheet "
+                      "(docs/calibration.md) gives them.")
+        with open(self._path("held_out.json"), encoding="utf-8") as file:
+            told = json.load(file)
+        names = [kind["kind"] for kind in told.get("kinds", [])] + [entry["kind"] for entry in told.get("table", [])]
+        self.kind = next((name for name in names if not name.startswith("cpu")), None)
+        self._links = {link["kind"] for link in told.get("links", [])}
+        self._dispatch = any("dispatch" in kind for kind in told.get("kinds", []) if kind["kind"] == self.kind)
+        if self.kind and self._calibrate(self.kind, True, kinds) is None:
+            self._say(f"The ops of the graphs cannot be taken, since {self._refusal}.")
+            for ending in (".json", ".report.txt", ".report.html"):
+                shutil.copy(self._path("held_out" + ending), self._path(self.kind + ending))
+
+    # ---- validation --------------------------------------------------------------------------------------------
+
+    def _cluster(self, name):
+        """The cluster of a recording as `stowplan` prints it, with the links and the dispatch that were measured."""
+        link = prepare.LINKS[name].format(gpu=self.kind)
+        link = "kind: " + link if link in self._links else "kind: pcie5-x16" if name == "host" else "bandwidth: 1000GB/s, latency: 3us"
+        given = self._path("given.yaml")
+        with open(given, "w", encoding="utf-8") as file:
+            file.write(prepare.cluster_text(name, self.kind, CPU_KIND, link, "cost: auto" if self._dispatch else "cost: 4us"))
+        chosen = self._path("chosen")
+        status, said, _ = self._call("validate", "--choose", "--workloads", "chain(ops=3)", "--cluster", given, "--cost-model",
+                                     self._path("held_out.json"), "--placements", "2", "--out", chosen)
+        if status != 0:
+            raise FinishError(said)
+        with open(os.path.join(chosen, "cluster.yaml"), encoding="utf-8") as file:
+            # A recording is scored without the parameters that know the link by its kind; its numbers stand there, too.
+            return re.sub(r", kind: [\w-]+, bandwidth:", ", bandwidth:", file.read())
+
+    def _recordings(self):
+        """Copies of the recorded steps whose clusters say what was measured of links and dispatch."""
+        for name in prepare.CLUSTERS:
+            found = glob.glob(os.path.join(self._back, f"*.{name}.steps.json.zst"))
+            cluster = self._cluster(name) if found else None
+            for path in found:
+                try:
+                    recording = compare.read(path)
+                except (ValueError, OSError) as error:
+                    self._say(f"{path} cannot be read ({error}).")
+                    continue
+                recording["cluster"] = cluster
+                workload = os.path.basename(path).split(".")[0]
+                target = self._path("steps." + name, f"{workload}.json.zst")
+                os.makedirs(os.path.dirname(target), exist_ok=True)
+                compare.write(target, recording)
+        for scratch in ("given.yaml", "chosen"):
+            path = self._path(scratch)
+            shutil.rmtree(path) if os.path.isdir(path) else os.path.exists(path) and os.unlink(path)
+
+    def _validate(self):
+        self._recordings()
+        scores = {}
+        for cluster in prepare.CLUSTERS:
+            steps = self._path("steps." + cluster)
+            for model, prices in (("held_out", "held_out"), ("all", self.kind)) if os.path.isdir(steps) else ():
+                out = self._path(f"{model}.{cluster}")
+                timelines = ["--timelines", os.path.join(out, "timelines")] if model == "all" else []
+                status, said, _ = self._call("validate", "--recordings", steps, "--cost-model", self._path(prices + ".json"), *timelines,
+                                             "--out", out)
+                if status != 0:
+                    self._say(f"The steps of {cluster} cannot be scored. {said}")
+                    continue
+                with open(os.path.join(out, "scores.json"), encoding="utf-8") as file:
+                    scores[f"{model}.{cluster}"] = json.load(file)["workloads"]
+        self.summary["scores"] = scores
+
+    # ---- what PyTorch and the recorder say ---------------------------------------------------------------------
+
+    def _traces(self):
+        told = {}
+        for path in sorted(glob.glob(os.path.join(self._back, "torch", "*.kineto.json.*")) +
+                           glob.glob(os.path.join(self._back, "recorder.json.zst"))):
+            status, said, text = self._call("calibrate", "--steps", path)
+            told[os.path.relpath(path, self._back)] = text if status == 0 else said
+        self.summary["told"] = told
+        self.summary["networks"] = compare.networks(os.path.join(self._back, "torch"))
+        self.summary["recorders"] = compare.recorders(self._back)
+
+    # ---- the page ----------------------------------------------------------------------------------------------
+
+    def _page(self):
+        rows = lambda cells: "".join("<tr>" + "".join(f"<td>{html.escape(str(cell))}</td>" for cell in row) + "</tr>" for row in cells)
+        table = lambda head, cells: ("<table><tr>" + "".join(f"<th>{name}</th>" for name in head) + f"</tr>{rows(cells)}</table>"
+                                     if cells else "<p>Nothing was measured.</p>")
+        percent = lambda share: "" if share is None else f"{100 * share:.1f} %"
+        scores = [(model.split(".")[0].replace("_", " "), model.split(".")[1], one["workload"], one["placements"],
+                   percent(one["median_error"]), percent(one["p95_error"]), "" if one["tau_b"] is None else f"{one['tau_b']:.2f}")
+                  for model, found in self.summary.get("scores", {}).items() for one in found]
+        recorders = self.summary.get("recorders")
+        gpus = self.session["gpus"]
+        parts = [
+            ("What was measured", table(("step", "outcome", "seconds", "why", "SM clock before and after"), [
+                (step["name"], step["outcome"], step.get("seconds", ""), step.get("why", ""),
+                 ", ".join(state.get("clocks.sm", "") for state in step.get("clocks", []))) for step in self.session["steps"]])),
+            ("What is to be known of it", "".join(f"<p>{html.escape(sentence)}</p>" for sentence in self.said) or "<p>Nothing.</p>"),
+            ("Simulated against measured steps", "<p>Held out: the prices have seen no op of these graphs. All: each op was measured "
+             "alone.</p>" + table(("prices", "devices", "workload", "placements", "median error", "95 %", "tau"), scores)),
+            ("Training steps in PyTorch", table(("network", "way", "step, ms", "allocated, MiB", "reserved, MiB", "kernels a step"),
+                                                self.summary.get("networks", []))),
+            ("Our recorder beside Kineto", f"<p>{html.escape(recorders['sentence'])}</p>" if recorders else "<p>It was not measured.</p>"),
+        ]
+        title = f"{gpus[0]['name'] if gpus else 'No GPU'}, {self.session['date'][:10]}, revision {self.session['revision']}"
+        body = "".join(f"<h2>{name}</h2>{text}" for name, text in parts)
+        with open(self._path("index.html"), "w", encoding="utf-8") as file:
+            file.write("<!doctype html><meta charset='utf-8'><title>A measured GPU</title><style>body{font:14px sans-serif;margin:2em}"
+                       "td,th{padding:2px 10px;text-align:left;border-bottom:1px solid #ccc}</style>"
+                       f"<h1>{html.escape(title)}</h1>{body}")
+
+    def run(self):
+        self._fit()
+        if self.kind:
+            self._validate()
+        self._traces()
+        self.summary |= {"said": self.said, "kind": self.kind}
+        with open(self._path("summary.json"), "w", encoding="utf-8") as file:
+            json.dump(self.summary, file, indent=1)
+        self._page()
+        print(f"{self._path('index.html')} shows what was found"
+              + (f" and {self._path(self.kind + '.json')} is for --cost-model." if self.kind else ", but there are no parameters."))
+        return 0 if self.kind and self.summary.get("scores") else 1
+
+
+def finish(folder, out, stowplan, sheet=None):
+    return Finish(folder, out, stowplan, sheet).run()

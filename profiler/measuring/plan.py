@@ -1,0 +1,132 @@
+"""What is measured on the GPU's machine, in the order of its worth, and how long each step may take.
+
+A step's limit is a share of the time in all: with fewer seconds than the sum of all limits, each is shortened alike. What a
+step leaves goes to the steps marked `spare` at the end, which go on where others were cut off.
+"""
+
+import dataclasses
+
+PACKS = ("1-check", "2-links", "3-ops", "4-steps", "5-pytorch", "6-recorder")
+
+# What a check can switch off, as a sentence begins that says so.
+PARTS = {
+    "gpu": "What needs a GPU is",
+    "plugin": "What stowplan-profile measures on the GPU is",
+    "steps": "Whole steps are",
+    "halves": "The GPU as two devices is",
+    "records": "Our recorder is",
+    "torch": "What PyTorch measures is",
+    "peers": "What needs two GPUs is",
+}
+
+LINKS = ("launch", "empty_kernel", "copy_h2d_pinned", "copy_d2h_pinned", "copy_both_pinned", "streams", "kernel_gap",
+         "copy_on_device", "copy_h2d_pageable", "copy_d2h_pageable", "graph_node", "allocation")
+OPS = ("gemm", "conv2d", "attention", "norm", "softmax", "elementwise", "lstm_cell", "reduction", "optimizer", "embedding")
+ROWS = 48  # of each probe of OPS: 297 in all
+HOST = ("gemm", "elementwise", "copy_host", "softmax", "norm", "conv2d")
+EAGER = (("gpt2_small", "eager"), ("resnet50", "eager"), ("resnet50", "amp"), ("bert_base", "eager"), ("lstm_seq2seq", "eager"),
+         ("moe", "eager"))
+COMPILED = ("gpt2_small", "bert_base", "moe", "resnet50", "lstm_seq2seq")
+
+
+@dataclasses.dataclass(frozen=True)
+class Step:
+    name: str
+    pack: str
+    seconds: float  # its limit
+    command: tuple  # words; {…} are filled in by the runner
+    needs: tuple = ()  # of PARTS
+    keep: tuple = ()  # files that it leaves, the most valuable first
+    spare: bool = False  # only with time that others left
+
+
+def _profile(name, pack, seconds, verb, out, *words, needs=("gpu", "plugin"), **more):
+    command = ("{profile}", verb, *words, "--out", out, "--budget", "{budget}")
+    return Step(name, pack, seconds, command, needs, (out,), **more)
+
+
+def _torch(name, pack, seconds, *words, keep, needs=("torch",), **more):
+    command = ("{python}", "{torch_program}", *words, "--out", "torch", "--device", "{torch_device}", "{torch_quick}",
+               "--revision", "{revision}", "--budget", "{budget}")
+    return Step(name, pack, seconds, command, needs, keep, **more)
+
+
+def _graph(name, workload, cluster, seconds, needs, *more):
+    chosen = f"{{root}}/work/{workload}/{cluster}"
+    out = f"{workload}.{cluster}.steps.json.zst"
+    command = ("{profile}", "graph", f"{{root}}/work/{workload}/graph.json.zst", f"{{placements:{chosen}}}",
+               "--cluster", f"{chosen}/cluster.yaml", "--workload", f"{{workload:{workload}}}", "--device", "cuda",
+               "--cores", "{cores}", "--warm-up", "3", "--steps", "12", "--at-most", "30", "--traced", "1",
+               "--again-seconds", "0", "--seed", "1", "{stand_ins}", *more, "--out", out)
+    return Step(name, "4-steps", seconds, command, ("gpu", "plugin", "steps", *needs), (out,))
+
+
+def _check():
+    return [
+        Step("records", "1-check", 8, ("{profile}", "run", "launch", "kernel_gap", "--quick", "--out", "check.json"),
+             ("gpu",), ("check.json",)),
+        Step("self_test", "1-check", 12, ("{root}/bin/self_test", "--gtest_filter=GpuKernels*:GpuSteps*:GpuPartition*",
+                                          "--gtest_output=json:self_test.json"), ("gpu",), ("self_test.json",)),
+        Step("torch", "1-check", 20, ("{python}", "-c", "import json, torch; print(json.dumps(dict(torch=torch.__version__, "
+                                      "cuda=torch.cuda.is_available())))")),
+    ]
+
+
+def _links():
+    return [
+        _profile("links", "2-links", 20, "run", "links.json.zst", *LINKS),
+        _profile("peers", "2-links", 20, "run", "peers.json.zst", "copy_peer_there", "copy_peer_back", "copy_both_peer",
+                 needs=("gpu", "plugin", "peers")),
+        Step("collectives", "2-links", 30, ("{python}", "{root}/pytorch/collectives.py", "--out", "collectives.json", "--budget",
+                                            "{budget}", "{torch_quick}"), ("torch", "peers"), ("collectives.json",)),
+    ]
+
+
+def _ops():
+    return [
+        _profile("ops", "3-ops", 80, "run", "ops.json.zst", *OPS, "--rows", str(ROWS)),
+        _torch("torch_ops", "3-ops", 20, "run", "--only", "ops", "--part", "device_attention", "--part", "device_norms",
+               keep=("torch/ops.json.*",)),
+    ]
+
+
+def _steps(workloads):
+    steps = [_profile("host", "4-steps", 10, "run", "host.json.zst", *HOST, "--device", "cpu", "--cores", "{cores}",
+                      "--rows", "8", needs=())]
+    for name in workloads:
+        graph = f"{{root}}/work/{name}/graph.json.zst"
+        steps += [
+            _profile(f"{name}.ops", "4-steps", 6, "run", f"{name}.ops.json.zst", "--graph", graph),
+            _profile(f"{name}.host_ops", "4-steps", 4, "run", f"{name}.host_ops.json.zst", "--graph", graph, "--device", "cpu",
+                     "--cores", "{cores}", needs=()),
+            _graph(f"{name}.host", name, "host", 15, ())]
+    return steps + [_graph(f"{name}.halves", name, "halves", 10, ("halves",), "--sm-share", "gpu0=0.5", "--sm-share", "gpu1=0.5")
+                    for name in workloads]
+
+
+def _network(network, way, seconds, **more):
+    return _torch(f"{network}.{way}", "5-pytorch", seconds, "run", "--only", network, "--part", way,
+                  keep=(f"torch/{network}.json.*", f"torch/{network}-{way}.kineto.json.*", f"torch/{network}-{way}.et.json.*"), **more)
+
+
+def _pytorch():
+    return [_network(network, way, 12) for network, way in EAGER] + [_network(network, "compiled", 24) for network in COMPILED[:2]]
+
+
+def _recorder():
+    network, way = EAGER[0]
+    command = ("{profile}", "record", "--out", "recorder.json.zst", "--", "{python}", "{torch_program}", "run", "--only", network,
+               "--part", way, "--marked", "--out", "marked", "--device", "{torch_device}", "{torch_quick}",
+               "--revision", "{revision}")
+    return [Step("recorder", "6-recorder", 30, command, ("gpu", "plugin", "records", "torch"), ("recorder.json.zst",))]
+
+
+def _spare():
+    return [_network(network, "compiled", 60, spare=True) for network in COMPILED[2:]] + [
+        _profile("links_rest", "2-links", 60, "run", "links.json.zst", *LINKS, spare=True),
+        _profile("ops_rest", "3-ops", 200, "run", "ops.json.zst", *OPS, spare=True)]
+
+
+def steps(workloads):
+    """All steps, in their order; `workloads` are the names of what `prepare` chose."""
+    return _check() + _links() + _ops() + _steps(workloads) + _pytorch() + _recorder() + _spare()
