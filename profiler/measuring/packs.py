@@ -16,8 +16,9 @@ def _room(size):
 def write(path, session, files, most_bytes=MOST_BYTES):
     """A tar of session.json and of `files` ({name: path}, the most valuable first) as long as they fit.
 
-    Returns (names that were left out, None), or (all names, why) where nothing could be written. The file is written beside
-    `path` and renamed, so that an earlier one is lost only to a whole one. Where the disk is full, ever fewer files are tried.
+    Returns the names that were left out, and why nothing could be written or None. The file is written beside `path` and
+    renamed, so an earlier one is lost to a whole one alone. Where the disk is full, an earlier one stays; without one, ever
+    fewer files are tried.
     """
     text = json.dumps(session, indent=1).encode()
     chosen, left_out, used = [], [], _room(len(text)) + _END
@@ -36,8 +37,8 @@ def write(path, session, files, most_bytes=MOST_BYTES):
             _write(path, text, chosen)
             return left_out, None
         except OSError as error:
-            if not chosen:
-                return left_out, f"{path}: {error.strerror}"
+            if not chosen or os.path.exists(path):
+                return left_out + [name for name, _ in chosen], f"{path}: {error.strerror}"
             keep = len(chosen) // 2
             left_out += [name for name, _ in chosen[keep:]]
             chosen = chosen[:keep]

@@ -23,6 +23,7 @@ LINKS = ("launch", "empty_kernel", "copy_h2d_pinned", "copy_d2h_pinned", "copy_b
          "copy_on_device", "copy_h2d_pageable", "copy_d2h_pageable", "graph_node", "allocation")
 OPS = ("gemm", "conv2d", "attention", "norm", "softmax", "elementwise", "lstm_cell", "reduction", "optimizer", "embedding")
 ROWS = 48  # of each probe of OPS: 297 in all
+HOST_ROWS = 8
 HOST = ("gemm", "elementwise", "copy_host", "softmax", "norm", "conv2d")
 EAGER = (("gpt2_small", "eager"), ("resnet50", "eager"), ("resnet50", "amp"), ("bert_base", "eager"), ("lstm_seq2seq", "eager"),
          ("moe", "eager"))
@@ -38,6 +39,7 @@ class Step:
     needs: tuple = ()  # of PARTS
     keep: tuple = ()  # files that it leaves, the most valuable first
     spare: bool = False  # only with time that others left
+    goes_on: str = ""  # the step whose files it continues: not where that one had to be killed
 
 
 def _profile(name, pack, seconds, verb, out, *words, needs=("gpu", "plugin"), **more):
@@ -90,9 +92,9 @@ def _ops():
     ]
 
 
-def _steps(workloads):
+def _steps(workloads, host_rows):
     steps = [_profile("host", "4-steps", 10, "run", "host.json.zst", *HOST, "--device", "cpu", "--cores", "{cores}",
-                      "--rows", "8", needs=())]
+                      "--rows", str(host_rows), needs=())]
     for name in workloads:
         graph = f"{{root}}/work/{name}/graph.json.zst"
         steps += [
@@ -123,10 +125,15 @@ def _recorder():
 
 def _spare():
     return [_network(network, "compiled", 60, spare=True) for network in COMPILED[2:]] + [
-        _profile("links_rest", "2-links", 60, "run", "links.json.zst", *LINKS, spare=True),
-        _profile("ops_rest", "3-ops", 200, "run", "ops.json.zst", *OPS, spare=True)]
+        _profile("links_rest", "2-links", 60, "run", "links.json.zst", *LINKS, spare=True, goes_on="links"),
+        _profile("ops_rest", "3-ops", 200, "run", "ops.json.zst", *OPS, spare=True, goes_on="ops")]
 
 
-def steps(workloads):
-    """All steps, in their order; `workloads` are the names of what `prepare` chose."""
-    return _check() + _links() + _ops() + _steps(workloads) + _pytorch() + _recorder() + _spare()
+def steps(chosen):
+    """All steps, in their order. `chosen` is what `prepare` wrote: the workloads, and where they differ from those above the
+    limits of steps and the rows of each probe of the host's CPU.
+    """
+    made = (_check() + _links() + _ops() + _steps(list(chosen["workloads"]), chosen.get("host_rows", HOST_ROWS)) + _pytorch() +
+            _recorder() + _spare())
+    limits = chosen.get("limits", {})
+    return [dataclasses.replace(step, seconds=limits.get(step.name, step.seconds)) for step in made]

@@ -82,8 +82,12 @@ def choose(stowplan, session, workloads, placements, folder):
             os.unlink(given)
 
 
-def prepare(repository, out, binaries=None, self_test=None, workloads=None, placements=PLACEMENTS, pack=True):
-    """Makes the folder `out` and out.tar.gz. `binaries`: a folder with the programs, else they are built. Returns bytes."""
+def prepare(repository, out, binaries=None, self_test=None, workloads=None, placements=PLACEMENTS, pack=True,
+            **settings):
+    """Makes the folder `out` and out.tar.gz. `binaries`: a folder with the programs, else they are built.
+
+    `settings` are those of plan.steps(). Returns the bytes that travel.
+    """
     workloads = workloads or WORKLOADS
     if os.path.exists(out):
         raise PrepareError(f"{out} is there already; give another --out or remove it")
@@ -98,7 +102,7 @@ def prepare(repository, out, binaries=None, self_test=None, workloads=None, plac
     shutil.copy(os.path.join(profiler, "measure"), os.path.join(out, "measure"))
     choose(os.path.join(out, "bin", "stowplan"), out, workloads, placements, os.path.join(out, "work"))
     with open(os.path.join(out, "plan.json"), "w", encoding="utf-8") as file:
-        json.dump({"revision": revision_of(repository), "workloads": workloads}, file)
+        json.dump({"revision": revision_of(repository), "workloads": workloads} | settings, file)
     return packed(out) if pack else 0
 
 

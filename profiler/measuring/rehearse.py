@@ -14,6 +14,7 @@ from measuring import finish, prepare
 # Smaller than those of plan and prepare: a made-up GPU computes on the CPU.
 WORKLOADS = {"rnnlm": "rnnlm(batch=4,hidden=64,steps=3,vocabulary=200)", "nmt": "nmt(batch=2,hidden=32,steps=3,vocabulary=100)"}
 PLACEMENTS = 4
+HOST_ROWS = 2
 
 
 @dataclasses.dataclass(frozen=True)
@@ -55,7 +56,8 @@ def rehearse(repository, out=None, seconds=60, built=None):
     with_torch = importlib.util.find_spec("torch") is not None
     with tempfile.TemporaryDirectory() as scratch:
         session, back = os.path.join(scratch, "session"), os.path.join(scratch, "back")
-        prepare.prepare(repository, session, programs, os.path.join(fakes.scripts, "self_test"), WORKLOADS, PLACEMENTS)
+        prepare.prepare(repository, session, programs, os.path.join(fakes.scripts, "self_test"), WORKLOADS, PLACEMENTS,
+                        host_rows=HOST_ROWS)
         environment = fakes.put_into(session, with_torch)
         status = subprocess.run([sys.executable, os.path.join(session, "measure"), "run", "--seconds", str(seconds), "--out", back,
                                  *(["--rehearsal"] if with_torch else [])], env=environment).returncode

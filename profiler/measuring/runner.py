@@ -71,7 +71,7 @@ class Run:
         facts = {"root": self._root, "profile": os.path.join(self._root, "bin", "stowplan-profile"), "python": self._python,
                  "torch_program": os.path.join(self._root, "pytorch", "record.py"), "torch_device": self._torch_device,
                  "revision": self._chosen["revision"], "cores": str(max(1, min(8, len(os.sched_getaffinity(0)) - 1))),
-                 "budget": f"{max(1.0, 0.8 * limit - 1):.1f}"}
+                 "budget": f"{max(1.0, limit - min(GRACE, limit / 4) - 0.5):.1f}"}
         words = []
         for word in step.command:
             if word == "{torch_quick}":
@@ -157,6 +157,9 @@ class Run:
         return min(step.seconds * min(1.0, self._seconds / planned), left)
 
     def _why_not(self, step):
+        before = next((one for one in self.session["steps"] if one["name"] == step.goes_on), {})
+        if before.get("outcome") == "failed":
+            return f"{step.goes_on} failed before it"
         return next((self._off[part] for part in step.needs if part in self._off), None)
 
     def _run_step(self, step):
@@ -271,7 +274,7 @@ class Run:
 
     def run(self):
         self._find_gpu()
-        self._plan = plan.steps(list(self._chosen["workloads"]))
+        self._plan = plan.steps(self._chosen)
         for step in self._plan:
             record = self._run_step(step)
             decide = getattr(self, "_after_" + step.name, None)

@@ -1,6 +1,6 @@
 """The PyTorch recorder without PyTorch: a network's step has the kernels that tests/profiler/cuda/cupti_fake records.
 
-MADE_UP_TORCH: hang, which never ends and does not listen; killed, which a signal ends; the steps that it is for are in MADE_UP_STEP.
+MADE_UP_KILLED, MADE_UP_HANGS: the step (NETWORK.WAY) that a signal ends, and that which never ends and does not listen.
 """
 
 import argparse
@@ -22,9 +22,9 @@ for name in ("only", "out", "device", "revision", "budget"):
     parser.add_argument("--" + name)
 options = parser.parse_args()
 network, way = options.only, options.part[0]
-if os.environ.get("MADE_UP_STEP") == f"{network}.{way}":
-    if os.environ["MADE_UP_TORCH"] == "killed":
-        os.kill(os.getpid(), signal.SIGKILL)
+if os.environ.get("MADE_UP_KILLED") == f"{network}.{way}":
+    os.kill(os.getpid(), signal.SIGKILL)
+if os.environ.get("MADE_UP_HANGS") == f"{network}.{way}":
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     time.sleep(600)
 if options.marked:  # what NVTX and the driver do in a process that uses CUDA
