@@ -43,7 +43,7 @@ class Run:
         with open(os.path.join(root, "plan.json"), encoding="utf-8") as file:
             self._chosen = json.load(file)
         self._off = {}  # {part: why}
-        self._gpu = None
+        self._gpu, self._last_state = None, {}
         self._stand_ins = []
         self._torch_device = "cpu" if rehearsal else "cuda"
         self._child = None
@@ -71,7 +71,7 @@ class Run:
         facts = {"root": self._root, "profile": os.path.join(self._root, "bin", "stowplan-profile"), "python": self._python,
                  "torch_program": os.path.join(self._root, "pytorch", "record.py"), "torch_device": self._torch_device,
                  "revision": self._chosen["revision"], "cores": str(max(1, min(8, len(os.sched_getaffinity(0)) - 1))),
-                 "budget": f"{max(1.0, limit - min(GRACE, limit / 4) - 0.5):.1f}"}
+                 "budget": f"{max(1.0, limit - min(GRACE, limit / 2) - 0.5):.1f}"}
         words = []
         for word in step.command:
             if word == "{torch_quick}":
@@ -98,7 +98,7 @@ class Run:
 
     def _wait(self, limit):
         """The status, and what had to be done to it: "", "asked" or "killed"."""
-        grace = min(GRACE, limit / 4)
+        grace = min(GRACE, limit / 2)
         try:
             return self._child.wait(timeout=limit - grace), ""
         except subprocess.TimeoutExpired:
@@ -172,11 +172,12 @@ class Run:
         elif self._stopped or limit < LEAST:
             record |= {"outcome": "skipped", "why": "the run was stopped" if self._stopped else "the time was over"}
         else:
-            before = self._state()
+            before = self._last_state
             start = self._clock()
             record |= self._call(step, limit)
-            record |= {"seconds": round(self._clock() - start, 2), "limit": round(limit, 2), "command": self._words(step, limit),
-                       "clocks": [before, self._state()]}
+            record["seconds"] = round(self._clock() - start, 2)
+            self._last_state = self._state()
+            record |= {"limit": round(limit, 2), "command": self._words(step, limit), "clocks": [before, self._last_state]}
             for found in record["clocks"]:
                 for reason in gpu.throttling(found):
                     self.say(f"The GPU was slowed down by {reason} during {step.name} or after it.")
@@ -195,6 +196,7 @@ class Run:
         except gpu.NoDriver as reason:
             return self._switch_off("gpu", str(reason))
         self._gpu = self.session["gpus"][0]
+        self._last_state = self._state()
         if len(self.session["gpus"]) == 1:
             self._switch_off("peers", "One GPU is visible.")
         for sentence in gpu.doubts(self._gpu):

@@ -26,7 +26,7 @@ from measuring import compare, finish, gpu, packs, plan, prepare, rehearse, runn
 
 SCRIPTS = os.path.join(ROOT, "tests", "profiler", "measure", "fakes")
 FAKES = rehearse.Fakes(SCRIPTS, os.path.join(GPU, "libstowplan_cuda.so"), GPU, CUPTI, INJECTION)
-WORKLOADS = {"rnnlm": "rnnlm(batch=2,hidden=16,steps=2,vocabulary=50)"}
+WORKLOADS = {"chain": "chain(ops=6,us=10,bytes=5000,cost=flops)"}
 
 
 class Session(unittest.TestCase):
@@ -41,7 +41,8 @@ class Session(unittest.TestCase):
         for source in (STOWPLAN, PROFILE, CPU):
             os.symlink(source, os.path.join(programs, os.path.basename(source)))
         cls.prepared = os.path.join(cls._scratch.name, "prepared")
-        prepare.prepare(ROOT, cls.prepared, programs, os.path.join(SCRIPTS, "self_test"), WORKLOADS, 3, pack=False, host_rows=1)
+        prepare.prepare(ROOT, cls.prepared, programs, os.path.join(SCRIPTS, "self_test"), WORKLOADS, 3, pack=False, host_rows=1,
+                        host=["elementwise"], limits={})
         cls.found = FAKES.put_into(cls.prepared, with_torch=False)
 
     def setUp(self):
@@ -62,7 +63,7 @@ class Session(unittest.TestCase):
             chosen = json.load(file)
         os.remove(path)
         with open(path, "w", encoding="utf-8") as file:
-            json.dump(chosen | {"limits": {step: seconds}}, file)
+            json.dump(chosen | {"limits": chosen["limits"] | {step: seconds}}, file)
 
     def words(self, seconds=540):
         return [sys.executable, os.path.join(self.session, "measure"), "run", "--seconds", str(seconds), "--out", self.out]
@@ -113,7 +114,7 @@ class Whole(Session):
         self.assertEqual([step for step, outcome in outcomes.items() if outcome == "failed"], [])
         self.assertEqual(session["gpus"][0]["name"], "NVIDIA H100 80GB HBM3")
         self.assertEqual(session["steps"][0]["clocks"][0]["clocks.sm"], "1980 MHz")
-        self.assertIn("rnnlm.halves.steps.json.zst", names)
+        self.assertIn("chain.halves.steps.json.zst", names)
         self.assertIn("torch/resnet50-amp.et.json.gz", names)
 
         self.assertEqual(self.finish(), 0)
@@ -129,7 +130,7 @@ class Whole(Session):
         self.assertEqual({name: [one["placements"] for one in found] for name, found in summary["scores"].items()},
                          {f"{model}.{cluster}": [3] for model in ("held_out", "all") for cluster in ("host", "halves")})
         # What was measured of the link stands in the recording that was scored: 50 GB/s, 3 us and the host's 3.
-        cluster = compare.read(os.path.join(self.made, "steps.host", "rnnlm.json.zst"))["cluster"]
+        cluster = compare.read(os.path.join(self.made, "steps.host", "chain.json.zst"))["cluster"]
         self.assertRegex(cluster, r"kind: h100, ")
         self.assertAlmostEqual(float(re.search(r"bandwidth: ([\d.]+)GB/s", cluster)[1]), 50, delta=0.5)
         self.assertAlmostEqual(float(re.search(r"latency: ([\d.]+)us", cluster)[1]), 6, delta=0.1)
@@ -162,7 +163,7 @@ class Failures(Session):
         self.assertEqual(done.returncode, 1, done.stdout)
         self.assertIn("Our recorder is left out. CUPTI_ERROR_INSUFFICIENT_PRIVILEGES", done.stdout)
         self.assertEqual(self.told()[0]["stand_ins"], ["MatMul"])
-        words = self.step("rnnlm.host")["command"]
+        words = self.step("chain.host")["command"]
         self.assertEqual(words[words.index("--stand-in") + 1], "MatMul")
         self.assertEqual(self.step("gpt2_small.eager")["why"], "it was killed by signal 9")
         self.assertIn("was killed", self.step("resnet50.eager")["why"])
@@ -180,7 +181,7 @@ class Failures(Session):
         for word in ("MIG", "4711", "its temperature"):
             self.assertIn(word, said)
         outcomes = self.outcomes()
-        self.assertEqual((outcomes["self_test"], outcomes["ops"], outcomes["rnnlm.host"]), ("failed", "failed", "done"))
+        self.assertEqual((outcomes["self_test"], outcomes["ops"], outcomes["chain.host"]), ("failed", "failed", "done"))
         self.assertFinishes()
         parts = compare.read(os.path.join(self.made, "back", "ops.json.zst"))["parts"]
         self.assertEqual(set(parts), {"gemm", "conv2d"})  # those before it
@@ -189,7 +190,7 @@ class Failures(Session):
         """The run gets a signal while gpt2_small.eager hangs."""
         with subprocess.Popen(self.words(), env=self.environment(MADE_UP_HANGS="gpt2_small.eager"), stdout=subprocess.PIPE,
                               text=True) as child:
-            while "rnnlm.halves" not in (line := child.stdout.readline()):
+            while "chain.halves" not in (line := child.stdout.readline()):
                 self.assertTrue(line)
             end = time.monotonic() + 60
             while not os.path.exists(os.path.join(self.session, "measured", "gpt2_small.eager.log")) and time.monotonic() < end:
@@ -201,7 +202,7 @@ class Failures(Session):
     def test_when_it_is_killed_itself_whole_files_are_there(self):
         outcomes = self.ended(signal.SIGKILL)
         self.assertNotIn("gpt2_small.eager", outcomes)
-        self.assertEqual((outcomes["links"], outcomes["ops"], outcomes["rnnlm.halves"]), ("done",) * 3)
+        self.assertEqual((outcomes["links"], outcomes["ops"], outcomes["chain.halves"]), ("done",) * 3)
         self.assertFinishes()
 
     def test_when_it_is_asked_to_stop_it_packs_and_ends(self):
@@ -231,7 +232,7 @@ class Failures(Session):
         self.assertIn("What needs a GPU is left out. nvidia-smi fails with \"NVIDIA-SMI has failed", done.stdout)
         outcomes = self.outcomes()
         self.assertEqual((outcomes["links"], outcomes["torch"], outcomes["resnet50.eager"]), ("skipped", "done", "done"))
-        self.assertIn("rnnlm.host_ops.json.zst", self.told()[1])
+        self.assertIn("chain.host_ops.json.zst", self.told()[1])
         self.assertEqual(self.finish(), 1)
         self.assertIsNone(self.summary()["kind"])
 
