@@ -60,6 +60,11 @@ class Finish:
     # ---- calibration -------------------------------------------------------------------------------------------
 
     def _probes(self, with_ops):
+        if not os.path.exists(os.path.join(self._back, "links.json.zst")):
+            by_torch = [path for name in ("launch", "copies", "ops")
+                        for path in glob.glob(os.path.join(self._back, "torch", name + ".json.*"))]
+            if by_torch:  # the two families of recordings are not mixed
+                return by_torch
         found = [name for name in ("links", "peers", "ops", "host") if os.path.exists(self._back + f"/{name}.json.zst")]
         if with_ops:
             found += [f"{name}.{part}" for name in self.session["workloads"] for part in ("ops", "host_ops")

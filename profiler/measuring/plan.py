@@ -38,6 +38,7 @@ class Step:
     command: tuple  # words; {…} are filled in by the runner
     needs: tuple = ()  # of PARTS
     keep: tuple = ()  # files that it leaves, the most valuable first
+    instead_of: str = ""  # of PARTS: only where that is switched off
     spare: bool = False  # only with time that others left
     goes_on: str = ""  # the step whose files it continues: not where that one had to be killed
 
@@ -66,9 +67,9 @@ def _graph(name, workload, cluster, seconds, needs, *more):
 def _check():
     return [
         Step("records", "1-check", 8, ("{profile}", "run", "launch", "kernel_gap", "--quick", "--out", "check.json"),
-             ("gpu",), ("check.json",)),
+             keep=("check.json",)),
         Step("self_test", "1-check", 12, ("{root}/bin/self_test", "--gtest_filter=GpuKernels*:GpuSteps*:GpuPartition*",
-                                          "--gtest_output=json:self_test.json"), ("gpu",), ("self_test.json",)),
+                                          "--gtest_output=json:self_test.json"), ("gpu", "plugin"), ("self_test.json",)),
         Step("torch", "1-check", 20, ("{python}", "-c", "import json, torch; print(json.dumps(dict(torch=torch.__version__, "
                                       "cuda=torch.cuda.is_available())))")),
     ]
@@ -90,6 +91,13 @@ def _ops():
         _torch("torch_ops", "3-ops", 20, "run", "--only", "ops", "--part", "device_attention", "--part", "device_norms",
                keep=("torch/ops.json.*",)),
     ]
+
+
+def _instead():
+    """What PyTorch can tell of copies, launches and ops, where our plug-in cannot use the GPU."""
+    return [_torch("torch_links", "2-links", 30, "run", "--only", "launch", "--only", "copies", instead_of="plugin",
+                   keep=("torch/launch.json.*", "torch/copies.json.*")),
+            _torch("torch_all_ops", "3-ops", 120, "run", "--only", "ops", keep=("torch/ops.json.*",), instead_of="plugin")]
 
 
 def _steps(workloads, host, host_rows):
@@ -134,6 +142,6 @@ def steps(chosen):
     probes of the host's CPU, the rows of each, and the limits of steps.
     """
     of_host = _steps(list(chosen["workloads"]), chosen.get("host", HOST), chosen.get("host_rows", HOST_ROWS))
-    made = _check() + _links() + _ops() + of_host + _pytorch() + _recorder() + _spare()
+    made = _check() + _links() + _ops() + _instead() + of_host + _pytorch() + _recorder() + _spare()
     limits = chosen.get("limits", {})
     return [dataclasses.replace(step, seconds=limits.get(step.name, step.seconds)) for step in made]

@@ -44,6 +44,7 @@ class Run:
             self._chosen = json.load(file)
         self._off = {}  # {part: why}
         self._gpu, self._last_state = None, {}
+        self._no_driver = None  # or why nvidia-smi tells nothing
         self._stand_ins = []
         self._torch_device = "cpu" if rehearsal else "cuda"
         self._child = None
@@ -157,6 +158,8 @@ class Run:
         return min(step.seconds * min(1.0, self._seconds / planned), left)
 
     def _why_not(self, step):
+        if step.instead_of and step.instead_of not in self._off:
+            return "it is not needed"
         before = next((one for one in self.session["steps"] if one["name"] == step.goes_on), {})
         if before.get("outcome") == "failed":
             return f"{step.goes_on} failed before it"
@@ -194,11 +197,13 @@ class Run:
         try:
             self.session["gpus"] = gpu.facts()
         except gpu.NoDriver as reason:
-            return self._switch_off("gpu", str(reason))
+            self._no_driver = str(reason)
+        if len(self.session["gpus"]) < 2:
+            self._switch_off("peers", "Fewer are visible.")
+        if self._no_driver:
+            return
         self._gpu = self.session["gpus"][0]
         self._last_state = self._state()
-        if len(self.session["gpus"]) == 1:
-            self._switch_off("peers", "One GPU is visible.")
         for sentence in gpu.doubts(self._gpu):
             self.say(sentence)
 
@@ -213,7 +218,13 @@ class Run:
         told = self._read("check.json")
         parts = told.get("parts", {}) if told else {}
         if parts.get("launch", {}).get("outcome") != "measured":
-            return self._switch_off("plugin", parts.get("launch", {}).get("reason") or record.get("why") or "It told nothing.")
+            why = parts.get("launch", {}).get("reason") or record.get("why") or "It told nothing."
+            if self._no_driver:
+                self._switch_off("gpu", self._no_driver)
+            return self._switch_off("plugin", why)
+        if self._no_driver:  # as in a container
+            self.session["gpus"] = [{"name": told["machine"].get("gpu", "not told")}]
+            self.say(f"Clocks are not recorded. {self._no_driver}")
         gap = parts.get("kernel_gap", {})
         if gap.get("outcome") != "measured":
             self._switch_off("records", gap.get("reason") or record.get("why") or "They were not told.")
