@@ -1,7 +1,6 @@
 """Here, afterwards: from what came back to a parameter file, the error on steps that it has not seen, and a page."""
 
 import glob
-import html
 import json
 import os
 import re
@@ -9,7 +8,7 @@ import shutil
 import subprocess
 import sys
 
-from measuring import compare, packs, prepare
+from measuring import compare, packs, page, prepare
 
 CPU_KIND = "cpu-broadwell"
 UNKNOWN = "gpu"  # the catalogue's kind without rates, for a GPU that it does not know by name
@@ -117,7 +116,8 @@ class Finish:
         link = "kind: " + link if link in self._links else "kind: pcie5-x16" if name == "host" else "bandwidth: 1000GB/s, latency: 3us"
         given = self._path("given.yaml")
         with open(given, "w", encoding="utf-8") as file:
-            file.write(prepare.cluster_text(name, self.kind, CPU_KIND, link, "cost: auto" if self._dispatch else "cost: 4us"))
+            file.write(prepare.cluster_text(name, self.kind, CPU_KIND, link, "cost: auto" if self._dispatch else "cost: 4us",
+                                            self.session["memory_gib"]))
         chosen = self._path("chosen")
         status, said, _ = self._call("validate", "--choose", "--workloads", "chain(ops=3)", "--cluster", given, "--cost-model",
                                      self._path("held_out.json"), "--placements", "2", "--out", chosen)
@@ -176,36 +176,6 @@ class Finish:
         self.summary["networks"] = compare.networks(os.path.join(self._back, "torch"))
         self.summary["recorders"] = compare.recorders(self._back)
 
-    # ---- the page ----------------------------------------------------------------------------------------------
-
-    def _page(self):
-        rows = lambda cells: "".join("<tr>" + "".join(f"<td>{html.escape(str(cell))}</td>" for cell in row) + "</tr>" for row in cells)
-        table = lambda head, cells: ("<table><tr>" + "".join(f"<th>{name}</th>" for name in head) + f"</tr>{rows(cells)}</table>"
-                                     if cells else "<p>Nothing was measured.</p>")
-        percent = lambda share: "" if share is None else f"{100 * share:.1f} %"
-        scores = [(model.split(".")[0].replace("_", " "), model.split(".")[1], one["workload"], one["placements"],
-                   percent(one["median_error"]), percent(one["p95_error"]), "" if one["tau_b"] is None else f"{one['tau_b']:.2f}")
-                  for model, found in self.summary.get("scores", {}).items() for one in found]
-        recorders = self.summary.get("recorders")
-        gpus = self.session["gpus"]
-        parts = [
-            ("What was measured", table(("step", "outcome", "seconds", "why", "SM clock before and after"), [
-                (step["name"], step["outcome"], step.get("seconds", ""), step.get("why", ""),
-                 ", ".join(state.get("clocks.sm", "") for state in step.get("clocks", []))) for step in self.session["steps"]])),
-            ("What is to be known of it", "".join(f"<p>{html.escape(sentence)}</p>" for sentence in self.said) or "<p>Nothing.</p>"),
-            ("Simulated against measured steps", "<p>Held out: the prices have seen no op of these graphs. All: each op was measured "
-             "alone.</p>" + table(("prices", "devices", "workload", "placements", "median error", "95 %", "tau"), scores)),
-            ("Training steps in PyTorch", table(("network", "way", "step, ms", "allocated, MiB", "reserved, MiB", "kernels a step"),
-                                                self.summary.get("networks", []))),
-            ("Our recorder beside Kineto", f"<p>{html.escape(recorders['sentence'])}</p>" if recorders else "<p>It was not measured.</p>"),
-        ]
-        title = f"{gpus[0]['name'] if gpus else 'No GPU'}, {self.session['date'][:10]}, revision {self.session['revision']}"
-        body = "".join(f"<h2>{name}</h2>{text}" for name, text in parts)
-        with open(self._path("index.html"), "w", encoding="utf-8") as file:
-            file.write("<!doctype html><meta charset='utf-8'><title>A measured GPU</title><style>body{font:14px sans-serif;margin:2em}"
-                       "td,th{padding:2px 10px;text-align:left;border-bottom:1px solid #ccc}</style>"
-                       f"<h1>{html.escape(title)}</h1>{body}")
-
     def run(self):
         self._fit()
         if self.kind:
@@ -214,7 +184,8 @@ class Finish:
         self.summary |= {"said": self.said, "kind": self.kind}
         with open(self._path("summary.json"), "w", encoding="utf-8") as file:
             json.dump(self.summary, file, indent=1)
-        self._page()
+        with open(self._path("index.html"), "w", encoding="utf-8") as file:
+            file.write(page.text(self.summary))
         print(f"{self._path('index.html')} shows what was found"
               + (f" and {self._path(self.kind + '.json')} is for --cost-model." if self.kind else ", but there are no parameters."))
         return 0 if self.kind and self.summary.get("scores") else 1

@@ -19,8 +19,8 @@ PARTS = {
     "peers": "What needs two GPUs is",
 }
 
-LINKS = ("launch", "empty_kernel", "copy_h2d_pinned", "copy_d2h_pinned", "copy_both_pinned", "streams", "kernel_gap",
-         "copy_on_device", "copy_h2d_pageable", "copy_d2h_pageable", "graph_node", "allocation")
+LINKS = ("launch", "empty_kernel", "kernel_gap", "copy_h2d_pinned", "copy_d2h_pinned", "streams", "copy_both_pinned",
+         "copy_on_device", "graph_node", "copy_h2d_pageable", "copy_d2h_pageable", "allocation")
 OPS = ("gemm", "conv2d", "attention", "norm", "softmax", "elementwise", "lstm_cell", "reduction", "optimizer", "embedding")
 ROWS = 48  # of each probe of OPS: 297 in all
 HOST_ROWS = 8
@@ -55,10 +55,9 @@ def _torch(name, pack, seconds, *words, keep, needs=("torch",), **more):
 
 
 def _graph(name, workload, cluster, seconds, needs, *more):
-    chosen = f"{{root}}/work/{workload}/{cluster}"
     out = f"{workload}.{cluster}.steps.json.zst"
-    command = ("{profile}", "graph", f"{{root}}/work/{workload}/graph.json.zst", f"{{placements:{chosen}}}",
-               "--cluster", f"{chosen}/cluster.yaml", "--workload", f"{{workload:{workload}}}", "--device", "cuda",
+    command = ("{profile}", "graph", f"{{root}}/work/{workload}/graph.json.zst", f"{{placements:{{root}}/work/{workload}/{cluster}}}",
+               "--cluster", f"{cluster}.yaml", "--workload", f"{{workload:{workload}}}", "--device", "cuda",
                "--cores", "{cores}", "--warm-up", "3", "--steps", "12", "--at-most", "30", "--traced", "1",
                "--again-seconds", "0", "--seed", "1", "{stand_ins}", *more, "--out", out)
     return Step(name, "4-steps", seconds, command, ("gpu", "plugin", "steps", *needs), (out,))
@@ -66,18 +65,18 @@ def _graph(name, workload, cluster, seconds, needs, *more):
 
 def _check():
     return [
-        Step("records", "1-check", 8, ("{profile}", "run", "launch", "kernel_gap", "--quick", "--out", "check.json"),
+        Step("records", "1-check", 20, ("{profile}", "run", "launch", "kernel_gap", "--quick", "--out", "check.json"),
              keep=("check.json",)),
-        Step("self_test", "1-check", 12, ("{root}/bin/self_test", "--gtest_filter=GpuKernels*:GpuSteps*:GpuPartition*",
+        Step("self_test", "1-check", 20, ("{root}/bin/self_test", "--gtest_filter=GpuKernels*:GpuSteps*:GpuPartition*",
                                           "--gtest_output=json:self_test.json"), ("gpu", "plugin"), ("self_test.json",)),
-        Step("torch", "1-check", 20, ("{python}", "-c", "import json, torch; print(json.dumps(dict(torch=torch.__version__, "
+        Step("torch", "1-check", 25, ("{python}", "-c", "import json, torch; print(json.dumps(dict(torch=torch.__version__, "
                                       "cuda=torch.cuda.is_available())))")),
     ]
 
 
 def _links():
     return [
-        _profile("links", "2-links", 20, "run", "links.json.zst", *LINKS),
+        _profile("links", "2-links", 25, "run", "links.json.zst", *LINKS),
         _profile("peers", "2-links", 20, "run", "peers.json.zst", "copy_peer_there", "copy_peer_back", "copy_both_peer",
                  needs=("gpu", "plugin", "peers")),
         Step("collectives", "2-links", 30, ("{python}", "{root}/pytorch/collectives.py", "--out", "collectives.json", "--budget",

@@ -17,7 +17,8 @@ WORKLOADS = {
 PLACEMENTS = 15
 MOST_PACKED = 40 << 20
 
-# The kinds and the link's numbers are placeholders with which placements are chosen; `finish` puts what was measured there.
+# Their kinds, memory, links and dispatch are those of a H100 when placements are chosen, of no matter when they are measured,
+# and those that were measured when they are scored.
 CLUSTERS = {"host": (("cpu0", "{cpu}", "64GiB"), ("gpu0", "{gpu}", "{memory}")),
             "halves": (("gpu0", "{gpu}", "{half}"), ("gpu1", "{gpu}", "{half}"))}
 LINKS = {"host": "{gpu}-pinned", "halves": "{gpu}-on-device"}
@@ -28,7 +29,7 @@ class PrepareError(Exception):
 
 
 def cluster_text(name, gpu, cpu, link, dispatch, memory_gib=60):
-    """A stowplan.cluster of CLUSTERS; `link` and `dispatch` are as YAML has them."""
+    """A stowplan.cluster of CLUSTERS on a GPU of which so much memory is used; `link` and `dispatch` are as YAML has them."""
     facts = {"gpu": gpu, "cpu": cpu, "memory": f"{memory_gib}GiB", "half": f"{memory_gib // 2}GiB"}
     devices = [[part.format(**facts) for part in device] for device in CLUSTERS[name]]
     rows = "".join(f"  - {{name: {device}, kind: {kind}, memory: {memory}}}\n" for device, kind, memory in devices)
@@ -76,10 +77,8 @@ def choose(stowplan, session, workloads, placements, folder):
             call(stowplan, "validate", "--choose", "--workloads", workload, "--cluster", given, "--placements", str(placements),
                  "--out", out)
             os.replace(os.path.join(out, "graph.json.zst"), os.path.join(folder, name, "graph.json.zst"))
-            # What the profiler reads knows neither kinds nor prices.
-            with open(os.path.join(out, "cluster.yaml"), "w", encoding="utf-8") as file:
-                file.write(cluster_text(cluster, "gpu", "cpu", "bandwidth: 25GB/s, latency: 10us", "cost: 5us"))
-            os.unlink(given)
+            for scratch in (given, os.path.join(out, "cluster.yaml")):
+                os.unlink(scratch)
 
 
 def prepare(repository, out, binaries=None, self_test=None, workloads=None, placements=PLACEMENTS, pack=True,

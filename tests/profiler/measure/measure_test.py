@@ -111,6 +111,7 @@ class Whole(Session):
         self.assertEqual({name for name, outcome in outcomes.items() if outcome == "skipped"}, {"peers", "collectives", "torch_links", "torch_all_ops"})
         self.assertEqual([step for step, outcome in outcomes.items() if outcome == "failed"], [])
         self.assertEqual(session["gpus"][0]["name"], "NVIDIA H100 80GB HBM3")
+        self.assertEqual(session["memory_gib"], 59)  # three quarters of 81,559 MiB
         self.assertEqual(session["steps"][0]["clocks"][0]["clocks.sm"], "1980 MHz")
         self.assertIn("chain.halves.steps.json.zst", names)
         self.assertIn("torch/resnet50-amp.et.json.gz", names)
@@ -286,9 +287,10 @@ class Pieces(unittest.TestCase):
         self.assertEqual(packs.unpack(self.folder, out)["written"], 2)
         self.assertEqual(os.listdir(out), ["1"])
 
-    def test_limits_are_within_the_time_and_the_host_of_a_gpu_has_a_name(self):
+    def test_limits_of_all_steps_are_within_nine_minutes(self):
         steps = plan.steps({"workloads": prepare.WORKLOADS})
-        self.assertLessEqual(sum(step.seconds for step in steps if not step.spare and not step.instead_of and "peers" not in step.needs), 460)
+        of_one_gpu = [step for step in steps if not (step.spare or step.instead_of or "peers" in step.needs)]
+        self.assertLessEqual(sum(step.seconds for step in of_one_gpu), 540 - runner.reserve(540))
         self.assertEqual(len({step.name for step in steps}), len(steps))
         self.assertEqual({step.pack for step in steps}, set(plan.PACKS))
         for step in steps:
