@@ -4,6 +4,7 @@ import collections
 import glob
 import json
 import os
+import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "pytorch"))
@@ -39,11 +40,14 @@ def networks(folder):
             result = part.get("result") or {}
             if "step" not in result:
                 continue
-            memory = result.get("memory") or {}
-            mib = lambda key: f"{memory[key] / (1 << 20):.0f}" if key in memory else ""
-            rows.append((name, way, f"{result['step']['median_us'] / 1e3:.3f}", mib("allocated_peak_bytes"), mib("reserved_peak_bytes"),
+            peaks = [_mib(result.get("memory") or {}, key + "_peak_bytes") for key in ("allocated", "reserved")]
+            rows.append((name, way, f"{result['step']['median_us'] / 1e3:.3f}", *peaks,
                          result.get("trace", {}).get("kernels_a_step", "")))
     return rows
+
+
+def _mib(memory, key):
+    return f"{memory[key] / (1 << 20):.0f}" if key in memory else ""
 
 
 def _of_kineto(path):
@@ -55,6 +59,20 @@ def _of_kineto(path):
         kernels[kernel["name"]].append(kernel["dur"])
     steps = len({event["name"] for event in events if str(event.get("name", "")).startswith("ProfilerStep#")})
     return kernels, max(1, steps)
+
+
+def _readable(kernels):
+    """The same with names as Kineto writes them: our recorder keeps a C++ function's as the linker has it."""
+    mangled = [name for name in kernels if name.startswith("_Z")]
+    try:
+        told = subprocess.run(["c++filt"], input="\n".join(mangled), capture_output=True, text=True, check=True).stdout.splitlines()
+    except (OSError, subprocess.CalledProcessError):
+        return kernels
+    readable = dict(zip(mangled, told))
+    made = collections.defaultdict(list)
+    for name, found in kernels.items():
+        made[readable.get(name, name)] += found
+    return made
 
 
 def _of_recorder(path):
@@ -70,7 +88,19 @@ def _of_recorder(path):
         for kernel in result.get("kernels", []):
             if not marks or kernel["correlation"] in inside:
                 kernels[kernel["name"]].append((kernel["end_ns"] - kernel["start_ns"]) / 1e3)
-    return kernels, max(1, steps)
+    return _readable(kernels), max(1, steps)
+
+
+class _Told:
+    """What one of the two tells of a step."""
+
+    def __init__(self, kernels, steps):
+        self.kernels, self.steps = kernels, steps
+        self.counts = {name: len(found) / steps for name, found in kernels.items()}
+        self.us = sum(map(sum, kernels.values())) / steps
+
+    def mean_us(self, name):
+        return sum(self.kernels[name]) / len(self.kernels[name])
 
 
 def recorders(folder):
@@ -79,20 +109,14 @@ def recorders(folder):
     if not ours or not theirs:
         return None
     try:
-        (a, a_steps), (b, b_steps) = _of_recorder(ours[0]), _of_kineto(theirs[0])
+        a, b = _Told(*_of_recorder(ours[0])), _Told(*_of_kineto(theirs[0]))
     except (OSError, ValueError, KeyError, TypeError, recording.RecordingError) as error:
         return {"sentence": f"They cannot be compared ({error})."}
-    of = lambda kernels, steps: {name: len(found) / steps for name, found in kernels.items()}
-    ours_counts, their_counts = of(a, a_steps), of(b, b_steps)
-    differing = sorted(name for name in ours_counts.keys() | their_counts.keys()
-                       if ours_counts.get(name) != their_counts.get(name))
-    total = lambda kernels, steps: sum(map(sum, kernels.values())) / steps
-    a_us, b_us = total(a, a_steps), total(b, b_steps)
-    common = [sum(a[name]) / len(a[name]) / (sum(b[name]) / len(b[name])) for name in a.keys() & b.keys() if sum(b[name]) > 0]
-    found = {"steps": [a_steps, b_steps], "kernels_a_step": [sum(ours_counts.values()), sum(their_counts.values())],
-             "us_a_step": [round(a_us, 3), round(b_us, 3)], "names": [len(a), len(b)], "differing": differing[:50],
-             "ratio_of_means": round(sorted(common)[len(common) // 2], 4) if common else None}
-    same = "the same kernels" if not differing else f"{len(differing)} of {len(ours_counts.keys() | their_counts.keys())} kernels otherwise"
-    found["sentence"] = (f"They tell {same}. A step has {found['kernels_a_step'][0]:g} and {found['kernels_a_step'][1]:g} kernels "
-                         f"of {a_us:.1f} and {b_us:.1f} us.")
-    return found
+    names = a.counts.keys() | b.counts.keys()
+    differing = sorted(name for name in names if a.counts.get(name) != b.counts.get(name))
+    ratios = sorted(a.mean_us(name) / b.mean_us(name) for name in a.kernels.keys() & b.kernels.keys() if b.mean_us(name) > 0)
+    same = "the same kernels" if not differing else f"{len(differing)} of {len(names)} kernels otherwise"
+    counts = [sum(told.counts.values()) for told in (a, b)]
+    return {"steps": [a.steps, b.steps], "kernels_a_step": counts, "us_a_step": [round(a.us, 3), round(b.us, 3)],
+            "differing": differing[:50], "median_ratio": round(ratios[len(ratios) // 2], 4) if ratios else None,
+            "sentence": f"They tell {same}. A step has {counts[0]:g} and {counts[1]:g} kernels of {a.us:.1f} and {b.us:.1f} us."}

@@ -34,12 +34,14 @@ class Finish:
             raise FinishError(f"{folder} is no folder; the files that came back are wanted")
         if os.path.exists(out):
             raise FinishError(f"{out} is there already; give another --out or remove it")
-        self._out, self._stowplan, self._sheet = out, stowplan, ["--sheet", sheet] if sheet else []
+        if sheet and not os.path.isfile(sheet):
+            raise FinishError(f"{sheet} is no file; a sheet of the GPU is wanted (docs/calibration.md)")
+        self._out, self._stowplan, self._sheet = out, stowplan, sheet
         self._back = os.path.join(out, "back")
         self.session = packs.unpack(folder, self._back)
         if self.session is None:
             raise FinishError(f"{folder} holds no file of `measure run`, which are called 1-check.tar to 6-recorder.tar")
-        self.kind = None
+        self.kind = self._scored = None  # of the parameters, and of those with which steps are scored
         self.said = list(self.session["said"])
         self.summary = {"session": self.session, "scores": {}}
 
@@ -75,8 +77,7 @@ class Finish:
         recordings = self._probes(with_ops)
         out = self._path(name + ".json")
         while recordings:
-            status, said, _ = self._call("calibrate", *recordings, "--kind", "cpu=" + CPU_KIND, *kinds, *self._sheet, "--out", out,
-                                         "--force")
+            status, said, _ = self._call("calibrate", *recordings, "--kind", "cpu=" + CPU_KIND, *kinds, "--out", out, "--force")
             if status == 0:
                 return out
             refused = [path for path in recordings if path + ":" in said]
@@ -88,39 +89,61 @@ class Finish:
         self._refusal = "no probe was measured"
         return None
 
+    def _fit_sheet(self):
+        """The parameters of the kind that the user's sheet describes, which no recording can be scored with."""
+        with open(self._sheet, encoding="utf-8") as file:
+            found = re.search(r"^\s*-?\s*name:\s*([\w.-]+)", file.read(), re.MULTILINE)
+        if found is None:
+            raise FinishError(f"{self._sheet} names no device; docs/calibration.md shows a sheet")
+        if self._calibrate(found[1], True, ["--kind", "gpu=" + found[1], "--sheet", self._sheet]) is None:
+            return self._say(f"The sheet's kind gets no parameters, since {self._refusal}.")
+        self.kind = found[1]
+
     def _fit(self):
         """The parameters of all recordings and those that have seen no op of a graph."""
+        if self._sheet:
+            self._fit_sheet()
         kinds = []
         if self._calibrate("held_out", False, kinds) is None:
             kinds = ["--kind", "gpu=" + UNKNOWN]
             if self._calibrate("held_out", False, kinds) is None:
                 return self._say(f"No parameters can be made, since {self._refusal}.")
-            self._say("The catalogue does not know this GPU, so its kind is called gpu and has no rates of its own; a sheet "
-                      "(docs/calibration.md) gives them.")
+            self._say("The catalogue does not know this GPU, so its steps are scored by measured ops alone"
+                      + ("." if self._sheet else "; a sheet (docs/calibration.md) gives its parameters rates for others."))
         with open(self._path("held_out.json"), encoding="utf-8") as file:
             told = json.load(file)
         names = [kind["kind"] for kind in told.get("kinds", [])] + [entry["kind"] for entry in told.get("table", [])]
-        self.kind = next((name for name in names if not name.startswith("cpu")), None)
+        self._scored = next((name for name in names if not name.startswith("cpu")), None)
+        if self._scored is None:
+            return
         self._links = {link["kind"] for link in told.get("links", [])}
-        self._dispatch = any("dispatch" in kind for kind in told.get("kinds", []) if kind["kind"] == self.kind)
-        if self.kind and self._calibrate(self.kind, True, kinds) is None:
+        self._dispatch = any("dispatch" in kind for kind in told.get("kinds", []) if kind["kind"] == self._scored)
+        if self._calibrate(self._scored, True, kinds) is None:
             self._say(f"The ops of the graphs cannot be taken, since {self._refusal}.")
             for ending in (".json", ".report.txt", ".report.html"):
-                shutil.copy(self._path("held_out" + ending), self._path(self.kind + ending))
+                shutil.copy(self._path("held_out" + ending), self._path(self._scored + ending))
+        self.kind = self.kind or self._scored
+
+    def _models(self):
+        """(what its scores are called, the cost model) of those that can price whole steps."""
+        with_ops = self._path(self._scored + ".json")
+        if self._scored == UNKNOWN:
+            return [("all", f"chain(table(file={with_ops}),constant(us=3))")]
+        return [("held_out", self._path("held_out.json")), ("all", with_ops)]
 
     # ---- validation --------------------------------------------------------------------------------------------
 
     def _cluster(self, name):
         """The cluster of a recording as `stowplan` prints it, with the links and the dispatch that were measured."""
-        link = prepare.LINKS[name].format(gpu=self.kind)
+        link = prepare.LINKS[name].format(gpu=self._scored)
         link = "kind: " + link if link in self._links else "kind: pcie5-x16" if name == "host" else "bandwidth: 1000GB/s, latency: 3us"
         given = self._path("given.yaml")
         with open(given, "w", encoding="utf-8") as file:
-            file.write(prepare.cluster_text(name, self.kind, CPU_KIND, link, "cost: auto" if self._dispatch else "cost: 4us",
+            file.write(prepare.cluster_text(name, self._scored, CPU_KIND, link, "cost: auto" if self._dispatch else "cost: 4us",
                                             self.session["memory_gib"]))
         chosen = self._path("chosen")
         status, said, _ = self._call("validate", "--choose", "--workloads", "chain(ops=3)", "--cluster", given, "--cost-model",
-                                     self._path("held_out.json"), "--placements", "2", "--out", chosen)
+                                     f"chain(table(file={self._path('held_out.json')}),constant)", "--placements", "2", "--out", chosen)
         if status != 0:
             raise FinishError(said)
         with open(os.path.join(chosen, "cluster.yaml"), encoding="utf-8") as file:
@@ -152,11 +175,10 @@ class Finish:
         scores = {}
         for cluster in prepare.CLUSTERS:
             steps = self._path("steps." + cluster)
-            for model, prices in (("held_out", "held_out"), ("all", self.kind)) if os.path.isdir(steps) else ():
+            for model, prices in self._models() if os.path.isdir(steps) else ():
                 out = self._path(f"{model}.{cluster}")
                 timelines = ["--timelines", os.path.join(out, "timelines")] if model == "all" else []
-                status, said, _ = self._call("validate", "--recordings", steps, "--cost-model", self._path(prices + ".json"), *timelines,
-                                             "--out", out)
+                status, said, _ = self._call("validate", "--recordings", steps, "--cost-model", prices, *timelines, "--out", out)
                 if status != 0:
                     self._say(f"The steps of {cluster} cannot be scored. {said}")
                     continue
@@ -178,7 +200,7 @@ class Finish:
 
     def run(self):
         self._fit()
-        if self.kind:
+        if self._scored:
             self._validate()
         self._traces()
         self.summary |= {"said": self.said, "kind": self.kind}

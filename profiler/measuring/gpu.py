@@ -6,7 +6,7 @@ import subprocess
 FACTS = ("index", "name", "uuid", "driver_version", "memory.total", "mig.mode.current", "pcie.link.gen.max", "pcie.link.width.max",
          "clocks.max.sm", "clocks.max.memory", "power.limit")
 STATE = ("clocks.sm", "clocks.memory", "temperature.gpu", "power.draw", "memory.used", "utilization.gpu",
-         "clocks_throttle_reasons.active")
+         "clocks_throttle_reasons.active", "clocks_event_reasons.active")  # the latter is what newer drivers call it
 
 # Bits of clocks_throttle_reasons.active that make a GPU slower than it is; the others are idleness and settings.
 THROTTLED = ((0x4, "its power limit"), (0x8, "the hardware"), (0x20, "its temperature"), (0x40, "its temperature"),
@@ -30,9 +30,13 @@ def _ask(*arguments):
     return done.stdout.strip()
 
 
+_unknown = set()
+
+
 def _rows(fields):
     """{field: answer} of each GPU. One field that this driver does not know fails the whole query, so it is left out."""
     of = ("--format=csv,noheader",)
+    fields = [field for field in fields if field not in _unknown]
     try:
         lines = _ask("--query-gpu=" + ",".join(fields), *of).splitlines()
         return [dict(zip(fields, (part.strip() for part in line.split(",")))) for line in lines]
@@ -44,6 +48,7 @@ def _rows(fields):
             except NoDriver as reason:
                 if field == fields[0]:
                     raise reason
+                _unknown.add(field)
         return [dict(zip(columns, answers)) for answers in zip(*columns.values())]
 
 
@@ -74,8 +79,9 @@ def state(uuid):
 
 def throttling(found):
     """What slows the GPU down in this state: reasons, without repeats."""
+    told = found.get("clocks_throttle_reasons.active") or found.get("clocks_event_reasons.active", "0")
     try:
-        bits = int(found.get("clocks_throttle_reasons.active", "0"), 16)
+        bits = int(told, 16)
     except ValueError:
         return []
     return list(dict.fromkeys(reason for bit, reason in THROTTLED if bits & bit))

@@ -38,6 +38,7 @@ class Step:
     command: tuple  # words; {…} are filled in by the runner
     needs: tuple = ()  # of PARTS
     keep: tuple = ()  # files that it leaves, the most valuable first
+    fresh: tuple = ()  # files that it does not continue
     instead_of: str = ""  # of PARTS: only where that is switched off
     spare: bool = False  # only with time that others left
     goes_on: str = ""  # the step whose files it continues: not where that one had to be killed
@@ -68,7 +69,8 @@ def _check():
         Step("records", "1-check", 20, ("{profile}", "run", "launch", "kernel_gap", "--quick", "--out", "check.json"),
              keep=("check.json",)),
         Step("self_test", "1-check", 20, ("{root}/bin/self_test", "--gtest_filter=GpuKernels*:GpuSteps*:GpuPartition*",
-                                          "--gtest_output=json:self_test.json"), ("gpu", "plugin"), ("self_test.json",)),
+                                          "--gtest_output=json:self_test.json"), ("gpu", "plugin"), ("self_test.json",),
+             ("self_test.json",)),
         Step("torch", "1-check", 25, ("{python}", "-c", "import json, torch; print(json.dumps(dict(torch=torch.__version__, "
                                       "cuda=torch.cuda.is_available())))")),
     ]
@@ -127,7 +129,8 @@ def _recorder():
     command = ("{profile}", "record", "--out", "recorder.json.zst", "--", "{python}", "{torch_program}", "run", "--only", network,
                "--part", way, "--marked", "--out", "marked", "--device", "{torch_device}", "{torch_quick}",
                "--revision", "{revision}")
-    return [Step("recorder", "6-recorder", 30, command, ("gpu", "plugin", "records", "torch"), ("recorder.json.zst",))]
+    return [Step("recorder", "6-recorder", 30, command, ("gpu", "plugin", "records", "torch"), ("recorder.json.zst",),
+                 ("recorder.json.zst",))]
 
 
 def _spare():

@@ -53,7 +53,10 @@ def build(repository, fakes):
             raise PrepareError(f"{tool} is missing, with which the programs are built (.ci/install installs it)")
     call("cmake", "--preset", "portable", cwd=repository)
     folder = os.path.join(repository, "build", "portable")
-    call("cmake", "--build", folder, "--target", "portable", *(("fakes",) if fakes else ("self_test",)))
+    call("cmake", "--build", folder, "--target", "portable")
+    if not os.path.exists(os.path.join(folder, "stowplan-portable", "libstowplan_cuda.so")):
+        raise PrepareError("the CUDA toolkit with cuDNN and CUPTI is missing, from which the plug-in for the GPU is built")
+    call("cmake", "--build", folder, "--target", "fakes" if fakes else "self_test")
     return folder
 
 

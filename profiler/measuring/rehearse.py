@@ -1,7 +1,6 @@
-"""All of it without a GPU: the real programs and packing, with a made-up GPU, driver, CUPTI and, where there is none, PyTorch."""
+"""All of it without a GPU: the real programs and packing, with a made-up GPU, driver, CUPTI and, unless asked otherwise, PyTorch."""
 
 import dataclasses
-import importlib.util
 import os
 import shutil
 import subprocess
@@ -9,7 +8,7 @@ import sys
 import tempfile
 import time
 
-from measuring import finish, prepare
+from measuring import finish, plan, prepare
 
 # Smaller than those of plan and prepare: a made-up GPU computes on the CPU.
 WORKLOADS = {"rnnlm": "rnnlm(batch=4,hidden=64,steps=3,vocabulary=200)", "nmt": "nmt(batch=2,hidden=32,steps=3,vocabulary=100)"}
@@ -49,15 +48,17 @@ def _built(repository):
                            os.path.join(tests, "fake_cupti"), os.path.join(programs, "libstowplan_injection.so"))
 
 
-def rehearse(repository, out=None, seconds=60, built=None):
-    """prepare, run and finish; `built`: (folder of programs, Fakes), else they are built. Returns an exit status."""
+def rehearse(repository, out=None, with_torch=False):
+    """prepare, run and finish. Returns an exit status."""
     start = time.monotonic()
-    programs, fakes = built or _built(repository)
-    with_torch = importlib.util.find_spec("torch") is not None
+    programs, fakes = _built(repository)
+    # A CPU takes longer than a GPU: minutes to compile a network.
+    limits = {f"{network}.{way}": 40 for network, way in plan.EAGER} | {network + ".compiled": 120 for network in plan.COMPILED}
+    seconds = 900 if with_torch else 60
     with tempfile.TemporaryDirectory() as scratch:
         session, back = os.path.join(scratch, "session"), os.path.join(scratch, "back")
         prepare.prepare(repository, session, programs, os.path.join(fakes.scripts, "self_test"), WORKLOADS, PLACEMENTS,
-                        host_rows=HOST_ROWS)
+                        host_rows=HOST_ROWS, limits=limits if with_torch else {})
         environment = fakes.put_into(session, with_torch)
         status = subprocess.run([sys.executable, os.path.join(session, "measure"), "run", "--seconds", str(seconds), "--out", back,
                                  *(["--rehearsal"] if with_torch else [])], env=environment).returncode

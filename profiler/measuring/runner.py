@@ -106,10 +106,13 @@ class Run:
     def _wait(self, limit):
         """The status, and what had to be done to it: "", "asked" or "killed"."""
         grace = min(GRACE, limit / 2)
-        try:
-            return self._child.wait(timeout=limit - grace), ""
-        except subprocess.TimeoutExpired:
-            self._stop_child(signal.SIGTERM)
+        end = self._clock() + limit - grace
+        while not self._stopped and self._clock() < end:
+            try:
+                return self._child.wait(timeout=0.2), ""
+            except subprocess.TimeoutExpired:
+                pass
+        self._stop_child(signal.SIGTERM)
         try:
             return self._child.wait(timeout=grace), "asked"
         except subprocess.TimeoutExpired:
@@ -119,6 +122,9 @@ class Run:
     def _call(self, step, limit):
         """{outcome, why} of the step's command, whose output goes to a file."""
         log = os.path.join(self._work, step.name + ".log")
+        for path in step.fresh:  # of an earlier run in this folder
+            if os.path.exists(os.path.join(self._work, path)):
+                os.unlink(os.path.join(self._work, path))
         environment = self._environment()
         if step.name == "self_test":
             environment["LD_LIBRARY_PATH"] += ":" + os.path.join(self._root, "bin", "lib")
@@ -148,10 +154,10 @@ class Run:
         return {"outcome": "cut" if "the same command continues" in said else "failed", "why": said or f"it ended with status {status}"}
 
     @staticmethod
-    def _last_line(log):
+    def _last_line(log, begin=""):
         try:
             with open(log, encoding="utf-8", errors="replace") as file:
-                lines = [line.strip() for line in file if line.strip()]
+                lines = [line.strip() for line in file if line.strip() and line.startswith(begin)]
         except OSError:
             return ""
         return lines[-1][:500] if lines else ""
@@ -275,7 +281,7 @@ class Run:
     def _after_torch(self, record):
         if record["outcome"] != "done":
             return self._switch_off("torch", record.get("why", "It was not asked."))
-        told = json.loads(self._last_line(os.path.join(self._work, "torch.log")))
+        told = json.loads(self._last_line(os.path.join(self._work, "torch.log"), "{"))
         self.session["torch"] = told
         if not told["cuda"] and not self._rehearsal:
             self._switch_off("torch", f"PyTorch {told['torch']} sees no GPU.")
@@ -310,7 +316,10 @@ class Run:
             record = self._run_step(step)
             decide = getattr(self, "_after_" + step.name, None)
             if decide is not None:
-                decide(record)
+                try:
+                    decide(record)
+                except (ValueError, KeyError, TypeError, AttributeError) as error:  # the other steps can still be measured
+                    self.say(f"What {step.name} tells is not understood ({type(error).__name__}: {error}).")
             if record["outcome"] != "skipped" or step is self._plan[-1]:
                 self._pack(step.pack)
         self._pack(plan.PACKS[0])

@@ -181,7 +181,7 @@ def _next_tokens(tokens, length):
 
 
 def bert_base(quick):
-    length, tokens = (32 if quick else 128), 30522
+    length, tokens = (32, 1000) if quick else (128, 30522)
     blocks = [Block(768, 12, False, False, 0.1, 1e-12) for _ in range(1 if quick else 12)]
 
     def inputs(batch):
@@ -192,9 +192,10 @@ def bert_base(quick):
 
 
 def gpt2_small(quick):
-    embedding = Embedding(50257, 1024, 768)
+    length, tokens = (32, 1000) if quick else (512, 50257)
+    embedding = Embedding(tokens, 1024, 768)
     blocks = [Block(768, 12, True, True, 0.1, 1e-5) for _ in range(1 if quick else 12)]
-    return Model(nn.Sequential(embedding, *blocks, TiedHead(768, embedding.token)), _next_tokens(50257, 32 if quick else 512),
+    return Model(nn.Sequential(embedding, *blocks, TiedHead(768, embedding.token)), _next_tokens(tokens, length),
                  _token_loss, adam)
 
 
@@ -245,9 +246,11 @@ def moe(quick, width=512, hidden=1024, experts=8, layers=4, tokens=10000, length
     """Token embedding VW, position embedding NW, layers of 4W^2 + 4W (attention), 4W (norms), WE (router) and 2EWH (experts), a
     norm 2W, a head VW: 48,153,600 with the defaults.
     """
+    if quick:
+        tokens, length = 1000, 32
     blocks = [ExpertBlock(width, 8, hidden, experts) for _ in range(1 if quick else layers)]
     head = nn.Sequential(nn.LayerNorm(width), nn.Linear(width, tokens, bias=False))
-    return Model(nn.Sequential(Embedding(tokens, length, width), *blocks, head), _next_tokens(tokens, 32 if quick else length),
+    return Model(nn.Sequential(Embedding(tokens, length, width), *blocks, head), _next_tokens(tokens, length),
                  _token_loss, adam)
 
 
@@ -285,6 +288,8 @@ class Translator(nn.Module):
 def lstm_seq2seq(quick, width=512, layers=2, vocabulary=32000):
     """Embeddings 2VW, 2L layers of 8W^2 + 8W, attention 3W^2, projection VW + V: 58,375,424 with the defaults."""
     length = 8 if quick else 32
+    if quick:
+        width, vocabulary = 128, 1000
 
     def inputs(batch):
         ids = torch.randint(vocabulary, (3, batch, length))

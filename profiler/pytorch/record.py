@@ -131,14 +131,18 @@ def run(options):
     chosen = [name for name, _ in FILES if not options.only or name in options.only]
     os.makedirs(options.out, exist_ok=True)
     this = Run(options)
+    def stop(*unused):  # at once: a network that is compiled asks for no budget
+        this.budget.stop()
+        raise KeyboardInterrupt
+
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *unused: this.budget.stop())
+        signal.signal(number, stop)
     missing = 0
     try:
         for name in chosen:
             missing += this.record(name)
-    except recording.BudgetSpent as reason:
-        print(f"{reason}: the same command continues here", flush=True)
+    except (recording.BudgetSpent, KeyboardInterrupt) as reason:
+        print(f"{str(reason) or 'stopped'}: the same command continues here", flush=True)
         return 1
     if missing:
         print(f"{missing} parts failed; the reasons are in the files", flush=True)

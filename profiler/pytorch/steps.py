@@ -7,7 +7,7 @@ import torch
 import kineto
 import models
 from device import export_trace
-from recording import summarise, write_compressed
+from recording import Unavailable, summarise, write_compressed
 
 STEPS = 5
 
@@ -38,6 +38,8 @@ class Trainer:
         self._loss, self._way, self._kind = model.loss, way, device.kind
         self._optimizer = model.optimizer(self._module.parameters())
         if way == "compiled":
+            if not hasattr(torch, "compile"):
+                raise Unavailable("this PyTorch compiles nothing")
             self._module = torch.compile(self._module)
         self._scaler = torch.cuda.amp.GradScaler() if way == "amp" and device.kind == "cuda" else None
 

@@ -138,9 +138,22 @@ class Whole(Session):
         self.assertIn(["resnet50", "amp", "0.400", "3", "4", 6], summary["networks"])
         self.assertTrue(os.path.exists(os.path.join(self.made, "index.html")))
 
-    def test_two_gpus_have_links_and_collectives(self):
-        self.run_it(MADE_UP_SMI="two")
+    def test_two_gpus_that_nobody_knows_have_links_collectives_and_a_sheet(self):
+        self.run_it(MADE_UP_SMI="two", MADE_UP_NAME="NVIDIA Strange 9000")
         outcomes = self.outcomes()
+        self.assertEqual(self.finish(), 0)
+        self.assertEqual(self.summary()["kind"], "gpu")
+        self.assertEqual(set(self.summary()["scores"]), {"all.host", "all.halves"})
+        sheet = os.path.join(os.path.dirname(self.made), "sheet.yaml")
+        fields = {"memory": "16GiB", "multiprocessors": 40, "peak_f32": "8TFLOP/s", "memory_bandwidth": "320GB/s", "kernel_time": "2us"}
+        with open(sheet, "w", encoding="utf-8") as file:
+            file.write("format: stowplan.devices\nversion: 1\ndevices:\n  - name: strange\n    class: gpu\n    description: of a test\n")
+            file.writelines(f"    {name}: {{value: {value}, source: \"data sheet: none\"}}\n" for name, value in fields.items())
+        self.made += ".by_sheet"
+        self.assertEqual(finish.finish(self.out, self.made, STOWPLAN, sheet), 0)
+        self.assertEqual(self.summary()["kind"], "strange")
+        with open(os.path.join(self.made, "strange.json"), encoding="utf-8") as file:
+            self.assertIn("strange-pinned", [link["kind"] for link in json.load(file)["links"]])
         self.assertEqual((outcomes["peers"], outcomes["collectives"]), ("done", "done"))
         self.assertIn("collectives.json", self.told()[1])
 
@@ -305,10 +318,11 @@ class Pieces(unittest.TestCase):
         call = lambda at, number: {"name": "cudaLaunchKernel", "start_ns": at, "end_ns": at + 1, "correlation": number}
         kernel = lambda name, number: {"name": name, "start_ns": 0, "end_ns": 2000, "stream": 7, "correlation": number}
         result = {"markers": [{"name": compare.MARK, "start_ns": 10, "end_ns": 20}, {"name": "aten::mm", "start_ns": 1, "end_ns": 99}],
-                  "calls": [call(5, 1), call(15, 2)], "kernels": [kernel("warm-up", 1), kernel("k", 2)]}
+                  "calls": [call(5, 1), call(15, 2)], "kernels": [kernel("warm-up", 1), kernel("_Z4gemmPKfi", 2)]}
         path = os.path.join(self.folder, "recorder.json.gz")
         compare.write(path, {"parts": {"process 1": {"result": result}}})
-        self.assertEqual(compare._of_recorder(path), ({"k": [2.0]}, 1))
+        name = "gemm(float const*, int)" if shutil.which("c++filt") else "_Z4gemmPKfi"
+        self.assertEqual(compare._of_recorder(path), ({name: [2.0]}, 1))
 
 
 if __name__ == "__main__":
