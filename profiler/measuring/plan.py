@@ -101,6 +101,11 @@ def _instead():
             _torch("torch_all_ops", "3-ops", 120, "run", "--only", "ops", keep=("torch/ops.json.*",), instead_of="plugin")]
 
 
+def _host_ops(workload, seconds, rest="", **more):
+    return _profile(f"{workload}.host_ops{rest}", "4-steps", seconds, "run", f"{workload}.host_ops.json.zst", "--graph",
+                    f"{{root}}/work/{workload}/graph.json.zst", "--device", "cpu", "--cores", "{cores}", needs=(), **more)
+
+
 def _steps(workloads, host, host_rows):
     steps = [_profile("host", "4-steps", 10, "run", "host.json.zst", *host, "--device", "cpu", "--cores", "{cores}",
                       "--rows", str(host_rows), needs=())]
@@ -108,8 +113,7 @@ def _steps(workloads, host, host_rows):
         graph = f"{{root}}/work/{name}/graph.json.zst"
         steps += [
             _profile(f"{name}.ops", "4-steps", 6, "run", f"{name}.ops.json.zst", "--graph", graph),
-            _profile(f"{name}.host_ops", "4-steps", 4, "run", f"{name}.host_ops.json.zst", "--graph", graph, "--device", "cpu",
-                     "--cores", "{cores}", needs=()),
+            _host_ops(name, 4),
             _graph(f"{name}.host", name, "host", 15, ())]
     return steps + [_graph(f"{name}.halves", name, "halves", 10, ("halves",), "--sm-share", "gpu0=0.5", "--sm-share", "gpu1=0.5")
                     for name in workloads]
@@ -133,8 +137,9 @@ def _recorder():
                  ("recorder.json.zst",))]
 
 
-def _spare():
-    return [_network(network, "compiled", 60, spare=True) for network in COMPILED[2:]] + [
+def _spare(workloads):
+    return [_host_ops(name, 15, "_rest", spare=True, goes_on=f"{name}.host_ops") for name in workloads] + [
+        _network(network, "compiled", 60, spare=True) for network in COMPILED[2:]] + [
         _profile("links_rest", "2-links", 60, "run", "links.json.zst", *LINKS, spare=True, goes_on="links"),
         _profile("ops_rest", "3-ops", 200, "run", "ops.json.zst", *OPS, spare=True, goes_on="ops")]
 
@@ -143,7 +148,8 @@ def steps(chosen):
     """All steps, in their order. `chosen` is what `prepare` wrote: the workloads and, where they differ from those above, the
     probes of the host's CPU, the rows of each, and the limits of steps.
     """
-    of_host = _steps(list(chosen["workloads"]), chosen.get("host", HOST), chosen.get("host_rows", HOST_ROWS))
-    made = _check() + _links() + _ops() + _instead() + of_host + _pytorch() + _recorder() + _spare()
+    workloads = list(chosen["workloads"])
+    whole = _steps(workloads, chosen.get("host", HOST), chosen.get("host_rows", HOST_ROWS))
+    made = _check() + _links() + _ops() + _instead() + whole + _pytorch() + _recorder() + _spare(workloads)
     limits = chosen.get("limits", {})
     return [dataclasses.replace(step, seconds=limits.get(step.name, step.seconds)) for step in made]

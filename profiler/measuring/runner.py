@@ -140,7 +140,7 @@ class Run:
             if self._child is not None:
                 self._stop_child(signal.SIGKILL)  # what it has left running
                 self._child = None
-        said = self._last_line(log)
+        said = self._last_line(log).removeprefix("stowplan-profile: ")
         if self._stopped:
             return {"outcome": "cut", "why": "the run was stopped"}
         if ended == "killed":
@@ -175,6 +175,8 @@ class Run:
         before = next((one for one in self.session["steps"] if one["name"] == step.goes_on), {})
         if before.get("outcome") == "failed":
             return f"{step.goes_on} failed before it"
+        if step.goes_on.endswith("host_ops") and before.get("outcome") == "done":
+            return "nothing is missing"
         return next((self._off[part] for part in step.needs if part in self._off), None)
 
     def _run_step(self, step):
@@ -279,6 +281,8 @@ class Run:
         self.session["stand_ins"] = self._stand_ins
 
     def _after_torch(self, record):
+        if "ModuleNotFoundError" in record.get("why", ""):
+            record |= {"outcome": "skipped", "why": "This Python has no PyTorch; --python names another."}
         if record["outcome"] != "done":
             return self._switch_off("torch", record.get("why", "It was not asked."))
         told = json.loads(self._last_line(os.path.join(self._work, "torch.log"), "{"))
