@@ -93,9 +93,15 @@ class Run:
                 words.append(word.format(**facts))
         return words
 
-    def _environment(self):
+    def _environment(self, step):
         own = os.environ.get("LD_LIBRARY_PATH", "")
-        return os.environ | {"LD_LIBRARY_PATH": ":".join(([own] if own else []) + self._libraries), "PYTHONDONTWRITEBYTECODE": "1"}
+        libraries = ([own] if own else []) + self._libraries
+        if step.name == "self_test":
+            libraries.append(os.path.join(self._root, "bin", "lib"))
+        # What a killed step leaves half compiled must not spoil the next.
+        compiled = os.path.join(self._work, "compiled", step.name)
+        return os.environ | {"LD_LIBRARY_PATH": ":".join(libraries), "PYTHONDONTWRITEBYTECODE": "1",
+                             "TORCHINDUCTOR_CACHE_DIR": compiled, "TRITON_CACHE_DIR": compiled}
 
     def _stop_child(self, number):
         try:
@@ -125,12 +131,9 @@ class Run:
         for path in step.fresh:  # of an earlier run in this folder
             if os.path.exists(os.path.join(self._work, path)):
                 os.unlink(os.path.join(self._work, path))
-        environment = self._environment()
-        if step.name == "self_test":
-            environment["LD_LIBRARY_PATH"] += ":" + os.path.join(self._root, "bin", "lib")
         try:
             with open(log, "wb") as output:
-                self._child = subprocess.Popen(self._words(step, limit), cwd=self._work, env=environment, stdin=subprocess.DEVNULL,
+                self._child = subprocess.Popen(self._words(step, limit), cwd=self._work, env=self._environment(step), stdin=subprocess.DEVNULL,
                                                stdout=output, stderr=subprocess.STDOUT, start_new_session=True,
                                                preexec_fn=_die_with_parent)
                 status, ended = self._wait(limit)
