@@ -42,7 +42,7 @@ def networks(folder):
                 continue
             peaks = [_mib(result.get("memory") or {}, key + "_peak_bytes") for key in ("allocated", "reserved")]
             rows.append((name, way, f"{result['step']['median_us'] / 1e3:.3f}", *peaks,
-                         result.get("trace", {}).get("kernels_a_step", "")))
+                         result.get("trace", {}).get("kernels", "")))
     return rows
 
 

@@ -195,6 +195,15 @@ class Finish:
             status, said, text = self._call("calibrate", "--steps", path)
             told[os.path.relpath(path, self._back)] = text if status == 0 else said
         self.summary["told"] = told
+        self.summary["graphs"] = {}
+        for path in sorted(glob.glob(os.path.join(self._back, "torch", "*.et.json.*"))):
+            name = os.path.basename(path).split(".")[0]
+            kineto = glob.glob(os.path.join(self._back, "torch", name + ".kineto.json.*"))
+            os.makedirs(self._path("graphs"), exist_ok=True)
+            status, said, _ = self._call("graph", "import", path, *(["--kineto", kineto[0]] if kineto else []),
+                                         *(["--gpu", self._scored] if self._scored else []),
+                                         "--out", self._path("graphs", name + ".json.zst"))
+            self.summary["graphs"][name] = "" if status == 0 else said
         self.summary["networks"] = compare.networks(os.path.join(self._back, "torch"))
         self.summary["recorders"] = compare.recorders(self._back)
 

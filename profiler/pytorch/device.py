@@ -228,12 +228,12 @@ def _execution_observer(path):
         return None
 
 
-def export_trace(device, work, shapes=True, steps=1, execution=False):
-    """(the text of a Kineto trace of `steps` times work(), that of their execution trace or None).
+def export_trace(device, work, shapes=True, execution=False):
+    """(the text of a Kineto trace of work(), that of its execution trace or None).
 
     One call before it warms the tracing up and is in neither.
     """
-    rounds = torch.profiler.schedule(wait=0, warmup=1, active=steps, repeat=1)
+    rounds = torch.profiler.schedule(wait=0, warmup=1, active=1, repeat=1)
     texts = []
     with tempfile.TemporaryDirectory() as folder:
         path, graph = os.path.join(folder, "kineto.json"), os.path.join(folder, "execution.json")
@@ -247,7 +247,7 @@ def export_trace(device, work, shapes=True, steps=1, execution=False):
         more = {} if observer is None else {"execution_trace_observer": observer}
         with torch.profiler.profile(activities=device.activities(), schedule=rounds, record_shapes=shapes,
                                     on_trace_ready=keep, **more) as profiler:
-            for _ in range(1 + steps):
+            for _ in range(2):
                 work()
                 device.synchronize()
                 profiler.step()

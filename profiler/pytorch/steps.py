@@ -20,8 +20,8 @@ MEANING = {
     "batch": "examples in a step; shapes and optimizer of each model: `model`",
     "memory": "the caching allocator's bytes over the warm-ups and the measured steps, weights and data included, the cache "
               "emptied before. Peaks of `allocated` are what tensors ask for, rounded; of `reserved` what is taken from the device",
-    "trace": "five more steps under the profiler (device records and host ops, shapes), after a traced one that is thrown "
-             "away, with the execution trace of the same steps; the files beside this one, and their counts",
+    "trace": "one more step under the profiler (device records and host ops, shapes), after a traced one that is thrown away, "
+             "with the execution trace of the same step; the files beside this one, and their counts",
 }
 
 
@@ -80,11 +80,9 @@ def _write_trace(stem, text, events):
 
 
 def _trace(device, trainer, stem):
-    text, graph = export_trace(device, trainer.step, steps=STEPS, execution=True)
+    text, graph = export_trace(device, trainer.step, execution=True)
     events = kineto.parse(text)
     found = _write_trace(stem + ".kineto.json", text, events) | kineto.summary(events)
-    if "kernels" in found:
-        found["kernels_a_step"] = found["kernels"] / STEPS
     if device.kind == "cuda" and not found.get("kernels"):
         found["fault"] = "no kernel records: no permission for the device's records?"
     if graph is not None:
