@@ -190,7 +190,9 @@ class Run:
         if why_not is not None:
             record |= {"outcome": "skipped", "why": why_not}
         elif self._stopped or limit < LEAST:
-            record |= {"outcome": "skipped", "why": "the run was stopped" if self._stopped else "the time was over"}
+            over = self._end - self._clock() < LEAST
+            record |= {"outcome": "skipped", "why": "the run was stopped" if self._stopped else "the time was over" if over else
+                       f"its share of the time is {limit:.1f} s"}
         else:
             before = self._last_state
             start = self._clock()
