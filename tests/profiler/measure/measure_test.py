@@ -26,6 +26,7 @@ from measuring import compare, finish, gpu, packs, plan, prepare, rehearse, runn
 
 SCRIPTS = os.path.join(ROOT, "tests", "profiler", "measure", "fakes")
 FAKES = rehearse.Fakes(SCRIPTS, os.path.join(GPU, "libstowplan_cuda.so"), GPU, CUPTI, INJECTION)
+NOT_NEEDED = {"torch_links", "torch_all_ops", "chain.host_ops_rest"}
 WORKLOADS = {"chain": "chain(ops=6,us=10,bytes=5000,cost=flops)"}
 
 
@@ -42,7 +43,7 @@ class Session(unittest.TestCase):
             os.symlink(source, os.path.join(programs, os.path.basename(source)))
         cls.prepared = os.path.join(cls._scratch.name, "prepared")
         prepare.prepare(ROOT, cls.prepared, programs, os.path.join(SCRIPTS, "self_test"), WORKLOADS, 3, pack=False, host_rows=1,
-                        host=["elementwise"], limits={})
+                        host=["elementwise"], limits={"chain.host_ops_rest": 0.1})
         cls.found = FAKES.put_into(cls.prepared, with_torch=False)
 
     def setUp(self):
@@ -108,7 +109,7 @@ class Whole(Session):
         session, names = self.told()
         outcomes = self.outcomes()
         self.assertEqual(sorted(os.listdir(self.out)), [name + ".tar" for name in plan.PACKS])
-        self.assertEqual({name for name, outcome in outcomes.items() if outcome == "skipped"}, {"peers", "collectives", "torch_links", "torch_all_ops"})
+        self.assertEqual({name for name, outcome in outcomes.items() if outcome == "skipped"}, {"peers", "collectives"} | NOT_NEEDED)
         self.assertEqual([step for step, outcome in outcomes.items() if outcome == "failed"], [])
         self.assertEqual(session["gpus"][0]["name"], "NVIDIA H100 80GB HBM3")
         self.assertEqual(session["memory_gib"], 59)  # three quarters of 81,559 MiB
@@ -183,7 +184,7 @@ class Failures(Session):
         self.assertEqual({name for name, outcome in outcomes.items() if outcome == "failed"},
                          {"self_test", "gpt2_small.eager", "resnet50.eager"})
         self.assertEqual({name for name, outcome in outcomes.items() if outcome == "skipped"},
-                         {"peers", "collectives", "recorder", "torch_links", "torch_all_ops"})
+                         {"peers", "collectives", "recorder"} | NOT_NEEDED)
         self.assertFinishes()
         self.assertIsNone(self.summary()["recorders"])
         self.assertIn("resnet50", [row[0] for row in self.summary()["networks"]])  # in mixed precision, which did not hang
