@@ -50,6 +50,18 @@ def _mib(memory, key):
     return f"{memory[key] / (1 << 20):.0f}" if key in memory else ""
 
 
+def collectives(folder):
+    """Rows (collective, GPUs, bytes, us) of several GPUs."""
+    rows = []
+    for path in _found(folder, "collectives.json"):
+        try:
+            rows += [(row["op"], row["ranks"], row["bytes"], row["host"]["median_us"])
+                     for row in read(path)["parts"]["collectives"]["result"]["rows"]]
+        except (OSError, ValueError, KeyError, TypeError):
+            pass  # of a collective that was cut off
+    return rows
+
+
 def _of_kineto(path):
     """{name: [us, …]} of the kernels of a trace, and how many steps it holds."""
     with open(path, "rb") as file:

@@ -158,7 +158,7 @@ class Finish:
             for path in found:
                 try:
                     recording = compare.read(path)
-                except (ValueError, OSError) as error:
+                except (ValueError, OSError, compare.recording.RecordingError) as error:
                     self._say(f"{path} cannot be read ({error}).")
                     continue
                 recording["cluster"] = cluster
@@ -170,49 +170,61 @@ class Finish:
             path = self._path(scratch)
             shutil.rmtree(path) if os.path.isdir(path) else os.path.exists(path) and os.unlink(path)
 
+    def _score(self, cluster, model, prices):
+        """The scores of one cluster's steps, or None. A recording that is refused is said and left out."""
+        steps, out = self._path("steps." + cluster), self._path(f"{model}.{cluster}")
+        timelines = ["--timelines", os.path.join(out, "timelines")] if model == "all" else []
+        while recordings := glob.glob(os.path.join(steps, "*")):
+            status, said, _ = self._call("validate", "--recordings", steps, "--cost-model", prices, *timelines, "--out", out, "--force")
+            if status == 0:
+                with open(os.path.join(out, "scores.json"), encoding="utf-8") as file:
+                    return json.load(file)["workloads"]
+            refused = [path for path in recordings if path + ":" in said]
+            self._say(f"Steps on {cluster} cannot be scored. {said}")
+            if not refused:
+                return None
+            os.unlink(refused[0])
+        return None
+
     def _validate(self):
         self._recordings()
-        scores = {}
         for cluster in prepare.CLUSTERS:
-            steps = self._path("steps." + cluster)
-            for model, prices in self._models() if os.path.isdir(steps) else ():
-                out = self._path(f"{model}.{cluster}")
-                timelines = ["--timelines", os.path.join(out, "timelines")] if model == "all" else []
-                status, said, _ = self._call("validate", "--recordings", steps, "--cost-model", prices, *timelines, "--out", out)
-                if status != 0:
-                    self._say(f"The steps of {cluster} cannot be scored. {said}")
-                    continue
-                with open(os.path.join(out, "scores.json"), encoding="utf-8") as file:
-                    scores[f"{model}.{cluster}"] = json.load(file)["workloads"]
-        self.summary["scores"] = scores
+            for model, prices in self._models():
+                scores = self._score(cluster, model, prices)
+                if scores is not None:
+                    self.summary["scores"][f"{model}.{cluster}"] = scores
 
     # ---- what PyTorch and the recorder say ---------------------------------------------------------------------
 
+    def _torch(self, pattern):
+        return sorted(glob.glob(os.path.join(self._back, "torch", pattern)))
+
     def _traces(self):
-        told = {}
-        for path in sorted(glob.glob(os.path.join(self._back, "torch", "*.kineto.json.*")) +
-                           glob.glob(os.path.join(self._back, "recorder.json.zst"))):
+        """Which ops of the traces are told by name, shapes and kernels."""
+        self.summary["told"] = {}
+        for path in self._torch("*.kineto.json.*") + glob.glob(os.path.join(self._back, "recorder.json.zst")):
             status, said, text = self._call("calibrate", "--steps", path)
-            told[os.path.relpath(path, self._back)] = text if status == 0 else said
-        self.summary["told"] = told
+            self.summary["told"][os.path.relpath(path, self._back)] = text if status == 0 else said
+
+    def _graphs(self):
+        """PyTorch's steps as measured graphs; of each why it is none, or nothing."""
         self.summary["graphs"] = {}
-        for path in sorted(glob.glob(os.path.join(self._back, "torch", "*.et.json.*"))):
+        os.makedirs(self._path("graphs"), exist_ok=True)
+        for path in self._torch("*.et.json.*"):
             name = os.path.basename(path).split(".")[0]
-            kineto = glob.glob(os.path.join(self._back, "torch", name + ".kineto.json.*"))
-            os.makedirs(self._path("graphs"), exist_ok=True)
-            status, said, _ = self._call("graph", "import", path, *(["--kineto", kineto[0]] if kineto else []),
-                                         *(["--gpu", self._scored] if self._scored else []),
-                                         "--out", self._path("graphs", name + ".json.zst"))
+            words = [word for kineto in self._torch(name + ".kineto.json.*")[:1] for word in ("--kineto", kineto)]
+            words += ["--gpu", self._scored] if self._scored else []
+            status, said, _ = self._call("graph", "import", path, *words, "--out", self._path("graphs", name + ".json.zst"))
             self.summary["graphs"][name] = "" if status == 0 else said
-        self.summary["networks"] = compare.networks(os.path.join(self._back, "torch"))
-        self.summary["recorders"] = compare.recorders(self._back)
 
     def run(self):
         self._fit()
         if self._scored:
             self._validate()
         self._traces()
-        self.summary |= {"said": self.said, "kind": self.kind}
+        self._graphs()
+        self.summary |= {"said": self.said, "kind": self.kind, "networks": compare.networks(os.path.join(self._back, "torch")),
+                         "collectives": compare.collectives(self._back), "recorders": compare.recorders(self._back)}
         with open(self._path("summary.json"), "w", encoding="utf-8") as file:
             json.dump(self.summary, file, indent=1)
         with open(self._path("index.html"), "w", encoding="utf-8") as file:

@@ -46,6 +46,8 @@ def text(summary):
         ("Training steps in PyTorch",
          _table(("network", "way", "step, ms", "allocated, MiB", "reserved, MiB", "kernels a step"), summary["networks"])),
         ("Our recorder beside Kineto", f"<p>{html.escape(recorders['sentence'] if recorders else 'It was not measured.')}</p>"))
+    if summary["collectives"]:
+        parts += (("Collectives", _table(("collective", "GPUs", "bytes", "us"), summary["collectives"])),)
     body = "".join(f"<h2>{name}</h2>{content}" for name, content in parts)
     return (f"<!doctype html><meta charset='utf-8'><title>A measured GPU</title><style>{_STYLE}</style>"
             f"<h1>{html.escape(title)}</h1>{body}\n")

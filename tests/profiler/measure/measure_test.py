@@ -145,6 +145,7 @@ class Whole(Session):
         self.assertEqual(self.finish(), 0)
         self.assertEqual(self.summary()["kind"], "gpu")
         self.assertEqual(set(self.summary()["scores"]), {"all.host", "all.halves"})
+        self.assertEqual(self.summary()["collectives"], [["all_reduce", 2, 4096, 21.5]])
         sheet = os.path.join(os.path.dirname(self.made), "sheet.yaml")
         fields = {"memory": "16GiB", "multiprocessors": 40, "peak_f32": "8TFLOP/s", "memory_bandwidth": "320GB/s", "kernel_time": "2us"}
         with open(sheet, "w", encoding="utf-8") as file:
