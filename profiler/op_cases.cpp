@@ -1,5 +1,6 @@
 #include "profiler/op_cases.h"
 
+#include <algorithm>
 #include <array>
 #include <map>
 
@@ -33,6 +34,17 @@ struct Activation {
 };
 constexpr Activation kActivations[] = {{64, 768},    {4096, 768, "bert"},  {512, 50257, "gpt2"},
                                        {32768, 768}, {49152, 128, "bert"}, {49152, 512}};
+
+// When element `at` of `size` has its turn, if the first comes first, then the last, then the middles of what is between.
+std::size_t RankOf(std::size_t at, std::size_t size) {
+  if (at == 0 || at + 1 == size) return at == 0 ? 0 : 1;
+  std::size_t low = 0, high = size - 1, depth = 2;
+  for (;; ++depth) {
+    const std::size_t middle = (low + high) / 2;
+    if (at == middle) return depth;
+    (at < middle ? high : low) = middle;
+  }
+}
 
 template <typename Make>
 std::vector<OpCase> ForRows(const Make& make) {
@@ -276,13 +288,24 @@ sim::Bytes BytesOf(std::string_view format) {
   return format == "f16" || format == "bf16" ? 2 : 4;
 }
 
-std::vector<OpCase> Thinned(const std::vector<OpCase>& cases) {
-  std::map<std::string, int> seen;
-  std::vector<OpCase> kept;
+std::vector<OpCase> CasesToMeasure(const std::vector<OpCase>& cases, bool quick) {
+  std::map<std::string, std::size_t> sizes, seen;
+  const auto way = [](const OpCase& one) { return one.op + " " + one.phase + " " + one.format; };
+  for (const OpCase& one : cases) ++sizes[way(one)];
+  std::vector<std::pair<std::size_t, const OpCase*>> ranked;
   for (const OpCase& one : cases) {
-    if (++seen[one.op + " " + one.phase + " " + one.format] <= 2) kept.push_back(one);
+    const std::size_t at = seen[way(one)]++;
+    if (!quick) {
+      ranked.emplace_back(RankOf(at, sizes[way(one)]), &one);
+    } else if (at < 2) {
+      ranked.emplace_back(0, &one);
+    }
   }
-  return kept;
+  std::stable_sort(ranked.begin(), ranked.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::vector<OpCase> ordered;
+  for (const auto& [rank, one] : ranked) ordered.push_back(*one);
+  return ordered;
 }
 
 }  // namespace stowplan::profiler

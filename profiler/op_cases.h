@@ -27,8 +27,10 @@ struct OpCase {
 
 sim::Bytes BytesOf(std::string_view format);  // of one element
 
-// In a quick run the two smallest of every op and phase, so that each way is tried.
-std::vector<OpCase> Thinned(const std::vector<OpCase>& cases);
+// What of a probe's cases is measured, and in which order. In a quick run the two smallest of every op, phase and format, so
+// that each way is tried. Else all, so that the first of them, however few, are of every op, phase and format and far apart
+// in size: a run that is cut off has seen of each what a curve needs.
+std::vector<OpCase> CasesToMeasure(const std::vector<OpCase>& cases, bool quick);
 
 std::vector<OpCase> GemmCases();
 std::vector<OpCase> ConvolutionCases();

@@ -174,11 +174,12 @@ output::ReportPage MakeAccuracyPage(const std::vector<ScoredFolder>& folders, co
 }
 
 output::ReportPage MakeAccuracyVerdict(const std::vector<ScoredFolder>& folders, const GpuAccuracy& gpus) {
-  output::ReportPage page{.title = kTitle,
-                          .lead = gpus.lead,
-                          .facts = {{"command", "stowplan table derive accuracy --export"},
-                                    {"every workload, case and op", "details.md and table.html, which the command writes"}},
-                          .sections = gpus.verdict};
+  output::ReportPage page{
+      .title = kTitle,
+      .lead = gpus.lead,
+      .facts = {{"command", "stowplan table derive accuracy --export"},
+                {"every workload, case and op", "details.md and table.html, which the command writes"}},
+      .sections = gpus.verdict};
   for (const ScoredFolder& folder : folders)
     page.sections.push_back({.title = folder.name, .sentences = FolderSection(folder).sentences});
   page.sections.push_back(Meanings());

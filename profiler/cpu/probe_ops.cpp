@@ -143,7 +143,7 @@ sim::OpGraph GraphOnCpu(const OpCase& one) {
 }
 
 sim::Attribute MeasureOpsOnCpu(const Probe& probe, const MeasureOptions& options) {
-  const std::vector<OpCase> cases = options.quick ? Thinned(probe.cases()) : probe.cases();
+  const std::vector<OpCase> cases = CasesToMeasure(probe.cases(), options.quick);
   sim::Attribute::List rows;
   OnDevice(options.cores, [&] {
     Flush flush;

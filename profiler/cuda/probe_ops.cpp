@@ -36,7 +36,7 @@ class OpTimer {
 
 sim::Attribute MeasureOps(const Probe& probe, const MeasureOptions& options) {
   OpTimer timer(options.timing);
-  const std::vector<OpCase> cases = options.quick ? Thinned(probe.cases()) : probe.cases();
+  const std::vector<OpCase> cases = CasesToMeasure(probe.cases(), options.quick);
   sim::Attribute::List rows = MeasureRows(cases.size(), options, [&](std::size_t number) {
     sim::Attributes row = KeyOf(cases[number]);
     try {

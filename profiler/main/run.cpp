@@ -34,6 +34,7 @@ struct RunOptions {
   std::string out, device = "cuda";
   int cores = 0;      // of the CPU; 0 = all
   double budget = 0;  // [s]; 0 = none
+  int rows = 0;       // of each probe of ops; 0 = all
   bool quick = false;
 };
 
@@ -63,14 +64,15 @@ struct Job {
   std::string name;
   std::function<sim::Attribute(Backend& backend, const MeasureOptions& options)> run;
   bool of_graph = false;
+  bool of_cases = false;  // its rows are in an order that may end anywhere (CasesToMeasure)
 };
 
 std::vector<Job> JobsOf(const RunOptions& options) {
   std::vector<Job> jobs;
   for (const Probe* probe : Chosen(options.probes, options.device)) {
-    jobs.push_back({probe->name, [probe](Backend& backend, const MeasureOptions& how) {
-                      return backend.Run(*probe, how);
-                    }});
+    jobs.push_back({probe->name,
+                    [probe](Backend& backend, const MeasureOptions& how) { return backend.Run(*probe, how); },
+                    false, probe->cases != nullptr});
   }
   std::set<std::string> names;
   for (const std::string& path : options.graphs) {
@@ -156,7 +158,7 @@ class Session {
       }
       Measure(job);
       if (stopped_) return 1;
-      missing += recording_.Done(job.name) ? 0 : 1;
+      missing += recording_.Done(job.name) || HasEnoughRows() ? 0 : 1;
     }
     if (missing > 0) fmt::print(stderr, "{} failed; the reasons are in {}\n", missing, options_.out);
     return missing > 0 ? 1 : 0;
@@ -180,6 +182,7 @@ class Session {
     rows_ = before == nullptr ? sim::Attribute::List{} : RowsOf(*before);
     spent_before_ = before == nullptr ? 0 : before->wall_s;
     job_ = job.name;
+    most_rows_ = job.of_cases ? static_cast<std::size_t>(options_.rows) : 0;
     part_ = {};
     part_.date = NowUtc();
     part_.command = CommandLine();
@@ -188,7 +191,7 @@ class Session {
     part_start_ = written_ = Clock::now();
     try {
       part_.result = job.run(backend_, how_);
-      if (stopped_) part_.incomplete = StoppedText();
+      if (stopped_ || HasEnoughRows()) part_.incomplete = StoppedText();
     } catch (const Unavailable& reason) {
       EndEarly(Part::Outcome::kSkipped, reason.what());
     } catch (const RunError& error) {
@@ -216,6 +219,7 @@ class Session {
   // Between two rows.
   bool GoOn() {
     constexpr double kEvery = 1;  // [s]: writing takes the caches from what is measured
+    if (HasEnoughRows()) return false;
     stopped_ = Stopped();
     if (stopped_ || rows_.empty() || SecondsSince(written_) < kEvery) return !stopped_;
     part_.result = Rows(rows_);
@@ -225,6 +229,8 @@ class Session {
     written_ = Clock::now();
     return true;
   }
+
+  bool HasEnoughRows() const { return most_rows_ > 0 && rows_.size() >= most_rows_; }
 
   std::string StoppedText() const {
     return fmt::format("stopped behind {} rows; the same command continues there", rows_.size());
@@ -245,12 +251,14 @@ class Session {
   std::string job_;
   Part part_;
   sim::Attribute::List rows_;
-  double spent_before_ = 0;  // by earlier calls [s]
+  std::size_t most_rows_ = 0;  // 0 = all
+  double spent_before_ = 0;    // by earlier calls [s]
   Clock::time_point part_start_, written_;
   bool stopped_ = false;
 };
 
 int RunProbes(const RunOptions& options) {
+  if (options.rows < 0) throw InputError("--rows must be 1 or more.");
   const BackendRow& row = FindBackend(options.device);
   const std::vector<Job> jobs = JobsOf(options);
   std::vector<int> cores = AvailableCores();
@@ -284,6 +292,10 @@ RunVerb DeclareRun(CLI::App& app) {
       ->option_text("N");
   app.add_option("--budget", options->budget, "seconds after which no further row is measured")
       ->option_text("S");
+  app.add_option("--rows", options->rows,
+                 "no more of each probe of ops, of which the first are of all formats and far apart in size; "
+                 "without it the same command measures the rest")
+      ->option_text("N");
   app.add_flag("--quick", options->quick, "few sizes, few repeats: to try, not to use");
   return [options] { return RunProbes(*options); };
 }

@@ -1,4 +1,4 @@
-"""Entry 0, copies: how long bytes take from memory to memory. MEANING below is written into the recording."""
+"""Copies: how long bytes take from memory to memory. MEANING below is written into the recording."""
 
 import threading
 import time
@@ -169,7 +169,7 @@ def _traced(device, copy_sizes):
                         copy()
                 device.synchronize()
 
-        events = kineto.parse(export_trace(device, work, shapes=False)) or []
+        events = kineto.parse(export_trace(device, work, shapes=False)[0]) or []
         found += [{"memory": kind, "name": name, "bytes": size, "duration": summarise(durations)}
                   for (name, size), durations in sorted(kineto.copies_us(events).items(), key=str)]
     return {"rows": found}

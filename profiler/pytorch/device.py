@@ -58,6 +58,16 @@ class Cuda:
     def activities(self):
         return [torch.profiler.ProfilerActivity.CPU, torch.profiler.ProfilerActivity.CUDA]
 
+    @contextlib.contextmanager
+    def marked(self, name):
+        """A range of NVTX, with one for each op in it."""
+        torch.cuda.nvtx.range_push(name)
+        try:
+            with torch.autograd.profiler.emit_nvtx(record_shapes=True):
+                yield
+        finally:
+            torch.cuda.nvtx.range_pop()
+
     def forget(self):
         torch.cuda.synchronize()
         torch.cuda.empty_cache()
@@ -127,11 +137,14 @@ class Host:
     def activities(self):
         return [torch.profiler.ProfilerActivity.CPU]
 
+    def marked(self, name):
+        return contextlib.nullcontext()
+
     def forget(self):
         pass
 
     def memory(self):
-        return None
+        return {}
 
     def capture(self, work):
         raise Unavailable("CUDA graphs need a CUDA device")
@@ -207,27 +220,39 @@ class Timer:
         return summarise(self.samples(once))
 
 
-def export_trace(device, work, before=None, shapes=True):
-    """The text of a Kineto trace of work(); one call before it warms the tracing up and is not in the trace."""
+def _execution_observer(path):
+    """What writes an execution trace to `path`; None where this PyTorch has none."""
+    try:
+        return torch.profiler.ExecutionTraceObserver().register_callback(path)
+    except AttributeError:
+        return None
+
+
+def export_trace(device, work, shapes=True, execution=False):
+    """(the text of a Kineto trace of work(), that of its execution trace or None).
+
+    One call before it warms the tracing up and is in neither.
+    """
     rounds = torch.profiler.schedule(wait=0, warmup=1, active=1, repeat=1)
     texts = []
+    with tempfile.TemporaryDirectory() as folder:
+        path, graph = os.path.join(folder, "kineto.json"), os.path.join(folder, "execution.json")
 
-    def keep(profiler):
-        handle, path = tempfile.mkstemp(suffix=".json")
-        os.close(handle)
-        try:
+        def keep(profiler):
             profiler.export_chrome_trace(path)
             with open(path, encoding="utf-8", errors="replace") as file:
                 texts.append(file.read())
-        finally:
-            os.unlink(path)
 
-    with torch.profiler.profile(activities=device.activities(), schedule=rounds, record_shapes=shapes,
-                                on_trace_ready=keep) as profiler:
-        for _ in range(2):
-            if before is not None:
-                before()
-            work()
-            device.synchronize()
-            profiler.step()
-    return texts[0]
+        observer = _execution_observer(graph) if execution else None
+        more = {} if observer is None else {"execution_trace_observer": observer}
+        with torch.profiler.profile(activities=device.activities(), schedule=rounds, record_shapes=shapes,
+                                    on_trace_ready=keep, **more) as profiler:
+            for _ in range(2):
+                work()
+                device.synchronize()
+                profiler.step()
+        if observer is None or not os.path.exists(graph):
+            return texts[0], None
+        observer.unregister_callback()
+        with open(graph, encoding="utf-8", errors="replace") as file:
+            return texts[0], file.read()

@@ -1,4 +1,4 @@
-"""Entry 0, launches: what an op costs beyond its work. MEANING below is written into the recording."""
+"""Launches: what an op costs beyond its work. MEANING below is written into the recording."""
 
 import torch
 
@@ -59,8 +59,8 @@ def _traced(device):
             x.add_(1)
             device.synchronize()
 
-    full = kineto.parse(export_trace(device, queued, shapes=False)) or []
-    empty = kineto.parse(export_trace(device, apart, shapes=False)) or []
+    full = kineto.parse(export_trace(device, queued, shapes=False)[0]) or []
+    empty = kineto.parse(export_trace(device, apart, shapes=False)[0]) or []
     adds = [kernel for kernel in kineto.kernels(full) if "spin" not in kernel["name"]]
     if len(adds) < 100:
         raise RuntimeError(f"the trace holds {len(adds)} of 300 kernels: no permission for the device's records?")

@@ -1,11 +1,8 @@
-"""The five networks whose training steps are recorded, each as a list of stages that can stand on different devices.
+"""The networks whose training steps are recorded.
 
 Written out here so that the same graphs run with any PyTorch from 1.13 on, with or without torchvision. The totals of
-`parameters` are those of the published networks (ResNet-152, Inception-V3 without its auxiliary classifier, BERT-Base,
-GPT-2 small) and, for the sequence-to-sequence LSTM, of the formula in lstm_seq2seq(); build() refuses any other.
-
-A stage reads named tensors and writes one. Whoever runs the stages moves what a stage reads to where the stage is, once
-for each tensor and device: that is the placement's traffic.
+`parameters` are those of the published networks (ResNet-50, BERT-Base, GPT-2 small) and, of the others, of the formulas beside
+them; build() refuses any other. A quick one has few layers and small inputs: it tries the code and stands for nothing.
 """
 
 import dataclasses
@@ -16,38 +13,22 @@ from torch import nn
 from torch.nn import functional
 
 
-class Stage(nn.Module):
-    """`module` applied to the tensors `reads`, giving the tensor `writes`."""
-
-    def __init__(self, name, reads, writes, module):
-        super().__init__()
-        self.name, self.reads, self.writes, self.module = name, reads, writes, module
-
-    def forward(self, *tensors):
-        return self.module(*tensors)
-
-
 @dataclasses.dataclass
 class Model:
-    name: str
-    stages: nn.ModuleList
-    inputs: callable  # batch -> {name: tensor}, labels under "labels"
-    loss: callable  # (last stage's output, labels) -> scalar
-    optimizer: callable  # parameters, **options -> optimizer
-    tied: tuple  # stages that must share a device, as (kept, follows) indices
+    module: nn.Module
+    inputs: callable  # batch -> (inputs of the module, labels)
+    loss: callable  # (output, labels) -> scalar
+    optimizer: callable  # parameters -> optimizer
 
 
 # ---- convolutional -------------------------------------------------------------------------------
 
 
 class ConvNorm(nn.Module):
-    def __init__(self, inputs, outputs, kernel, stride=1, padding=None, relu=True, eps=1e-5):
+    def __init__(self, inputs, outputs, kernel, stride=1, relu=True):
         super().__init__()
-        if padding is None:
-            kernels = (kernel, kernel) if isinstance(kernel, int) else kernel
-            padding = tuple(size // 2 for size in kernels)
-        self.conv = nn.Conv2d(inputs, outputs, kernel, stride, padding, bias=False)
-        self.norm = nn.BatchNorm2d(outputs, eps=eps)
+        self.conv = nn.Conv2d(inputs, outputs, kernel, stride, kernel // 2, bias=False)
+        self.norm = nn.BatchNorm2d(outputs)
         self.relu = relu
 
     def forward(self, x):
@@ -69,109 +50,30 @@ class Bottleneck(nn.Module):
 
 
 class PooledClassifier(nn.Module):
-    def __init__(self, features, classes=1000, dropout=0.0):
+    def __init__(self, features, classes=1000):
         super().__init__()
-        self.dropout = nn.Dropout(dropout)
         self.linear = nn.Linear(features, classes)
 
     def forward(self, x):
-        return self.linear(self.dropout(x.mean((2, 3))))
+        return self.linear(x.mean((2, 3)))
 
 
-def _sequential(names_and_modules):
-    return nn.ModuleList(Stage(name, ("x",), "x", module) for name, module in names_and_modules)
+def momentum(parameters):
+    return torch.optim.SGD(parameters, lr=0.01, momentum=0.9)
 
 
-def _images(side):
-    return lambda batch: {"x": torch.randn(batch, 3, side, side), "labels": torch.randint(1000, (batch,))}
-
-
-def momentum(parameters, **options):
-    return torch.optim.SGD(parameters, lr=0.01, momentum=0.9, **options)
-
-
-def resnet152(quick):
-    stages = [("stem", nn.Sequential(ConvNorm(3, 64, 7, 2), nn.MaxPool2d(3, 2, 1)))]
-    inputs = 64
-    for group, (blocks, width) in enumerate(((3, 64), (8, 128), (36, 256), (3, 512))):
-        for block in range(blocks):
-            stride = 2 if block == 0 and group > 0 else 1
-            stages.append((f"group{group}_block{block}", Bottleneck(inputs, width, stride)))
+def resnet50(quick):
+    layers, inputs = [ConvNorm(3, 64, 7, 2), nn.MaxPool2d(3, 2, 1)], 64
+    for group, (blocks, width) in enumerate(((3, 64), (4, 128), (6, 256), (3, 512))):
+        for block in range(1 if quick else blocks):
+            layers.append(Bottleneck(inputs, width, 2 if block == 0 and group > 0 else 1))
             inputs = 4 * width
-    stages.append(("classifier", PooledClassifier(inputs)))
-    return Model("resnet152", _sequential(stages), _images(64 if quick else 224), functional.cross_entropy, momentum, ())
+    side = 64 if quick else 224
 
+    def images(batch):
+        return (torch.randn(batch, 3, side, side),), torch.randint(1000, (batch,))
 
-class Branches(nn.Module):
-    """Branches over one input, their outputs concatenated by channel."""
-
-    def __init__(self, *branches):
-        super().__init__()
-        self.branches = nn.ModuleList(branches)
-
-    def forward(self, x):
-        return torch.cat([branch(x) for branch in self.branches], 1)
-
-
-def _conv(inputs, outputs, kernel, stride=1, padding=None):
-    return ConvNorm(inputs, outputs, kernel, stride, padding, eps=1e-3)
-
-
-def _inception_a(inputs, pooled):
-    return Branches(
-        _conv(inputs, 64, 1),
-        nn.Sequential(_conv(inputs, 48, 1), _conv(48, 64, 5)),
-        nn.Sequential(_conv(inputs, 64, 1), _conv(64, 96, 3), _conv(96, 96, 3)),
-        nn.Sequential(nn.AvgPool2d(3, 1, 1), _conv(inputs, pooled, 1)))
-
-
-def _inception_b(inputs):
-    return Branches(
-        _conv(inputs, 384, 3, 2, 0),
-        nn.Sequential(_conv(inputs, 64, 1), _conv(64, 96, 3), _conv(96, 96, 3, 2, 0)),
-        nn.MaxPool2d(3, 2))
-
-
-def _inception_c(width):
-    row, column = (1, 7), (7, 1)
-    return Branches(
-        _conv(768, 192, 1),
-        nn.Sequential(_conv(768, width, 1), _conv(width, width, row), _conv(width, 192, column)),
-        nn.Sequential(_conv(768, width, 1), _conv(width, width, column), _conv(width, width, row),
-                      _conv(width, width, column), _conv(width, 192, row)),
-        nn.Sequential(nn.AvgPool2d(3, 1, 1), _conv(768, 192, 1)))
-
-
-def _inception_d():
-    return Branches(
-        nn.Sequential(_conv(768, 192, 1), _conv(192, 320, 3, 2, 0)),
-        nn.Sequential(_conv(768, 192, 1), _conv(192, 192, (1, 7)), _conv(192, 192, (7, 1)), _conv(192, 192, 3, 2, 0)),
-        nn.MaxPool2d(3, 2))
-
-
-def _inception_e(inputs):
-    def split():
-        return Branches(_conv(384, 384, (1, 3)), _conv(384, 384, (3, 1)))
-
-    return Branches(
-        _conv(inputs, 320, 1),
-        nn.Sequential(_conv(inputs, 384, 1), split()),
-        nn.Sequential(_conv(inputs, 448, 1), _conv(448, 384, 3), split()),
-        nn.Sequential(nn.AvgPool2d(3, 1, 1), _conv(inputs, 192, 1)))
-
-
-def inception_v3(quick):
-    stages = [
-        ("stem1", nn.Sequential(_conv(3, 32, 3, 2, 0), _conv(32, 32, 3, 1, 0), _conv(32, 64, 3), nn.MaxPool2d(3, 2))),
-        ("stem2", nn.Sequential(_conv(64, 80, 1), _conv(80, 192, 3, 1, 0), nn.MaxPool2d(3, 2)))]
-    stages += [(f"a{i}", _inception_a(inputs, pooled)) for i, (inputs, pooled) in
-               enumerate(((192, 32), (256, 64), (288, 64)))]
-    stages += [("b0", _inception_b(288))]
-    stages += [(f"c{i}", _inception_c(width)) for i, width in enumerate((128, 160, 160, 192))]
-    stages += [("d0", _inception_d()), ("e0", _inception_e(1280)), ("e1", _inception_e(2048)),
-               ("classifier", PooledClassifier(2048, dropout=0.5))]
-    return Model("inception_v3", _sequential(stages), _images(139 if quick else 299), functional.cross_entropy,
-                 momentum, ())
+    return Model(nn.Sequential(*layers, PooledClassifier(inputs)), images, functional.cross_entropy, momentum)
 
 
 # ---- attention -----------------------------------------------------------------------------------
@@ -262,50 +164,97 @@ class TiedHead(nn.Module):
         return self.projection(self.norm(x))
 
 
-def adam(parameters, **options):
-    return torch.optim.AdamW(parameters, lr=1e-4, **options)
+def adam(parameters):
+    return torch.optim.AdamW(parameters, lr=1e-4)
 
 
 def _token_loss(logits, labels):
     return functional.cross_entropy(logits.reshape(-1, logits.shape[-1]), labels.reshape(-1))
 
 
+def _next_tokens(tokens, length):
+    def inputs(batch):
+        ids = torch.randint(tokens, (batch, length + 1))
+        return (ids[:, :-1].contiguous(),), ids[:, 1:].contiguous()
+
+    return inputs
+
+
 def bert_base(quick):
-    length, tokens = (32 if quick else 128), 30522
-    stages = [("embedding", Embedding(tokens, 512, 768, segments=2))]
-    stages += [(f"layer{i}", Block(768, 12, False, False, 0.1, 1e-12)) for i in range(12)]
-    stages += [("classifier", PooledHead(768))]
+    length, tokens = (32, 1000) if quick else (128, 30522)
+    blocks = [Block(768, 12, False, False, 0.1, 1e-12) for _ in range(1 if quick else 12)]
 
     def inputs(batch):
-        return {"x": torch.randint(tokens, (batch, length)), "labels": torch.randint(2, (batch,))}
+        return (torch.randint(tokens, (batch, length)),), torch.randint(2, (batch,))
 
-    return Model("bert_base", _sequential(stages), inputs, functional.cross_entropy, adam, ())
+    return Model(nn.Sequential(Embedding(tokens, 512, 768, segments=2), *blocks, PooledHead(768)), inputs,
+                 functional.cross_entropy, adam)
 
 
 def gpt2_small(quick):
-    length, tokens = (32 if quick else 512), 50257
+    length, tokens = (32, 1000) if quick else (512, 50257)
     embedding = Embedding(tokens, 1024, 768)
-    stages = [("embedding", embedding)]
-    stages += [(f"layer{i}", Block(768, 12, True, True, 0.1, 1e-5)) for i in range(12)]
-    stages += [("head", TiedHead(768, embedding.token))]
+    blocks = [Block(768, 12, True, True, 0.1, 1e-5) for _ in range(1 if quick else 12)]
+    return Model(nn.Sequential(embedding, *blocks, TiedHead(768, embedding.token)), _next_tokens(tokens, length),
+                 _token_loss, adam)
 
-    def inputs(batch):
-        ids = torch.randint(tokens, (batch, length + 1))
-        return {"x": ids[:, :-1].contiguous(), "labels": ids[:, 1:].contiguous()}
 
-    return Model("gpt2_small", _sequential(stages), inputs, _token_loss, adam, ((0, len(stages) - 1),))
+# ---- a mixture of experts ------------------------------------------------------------------------
+
+
+class Experts(nn.Module):
+    """Feed-forward experts of which each token takes two. Each expert has a fixed number of places, a quarter more than if all
+    were chosen as often; who finds none is passed by. So all shapes are fixed, as compilers want them.
+    """
+
+    def __init__(self, width, hidden, experts):
+        super().__init__()
+        self.experts = experts
+        self.router = nn.Linear(width, experts, bias=False)
+        self.first = nn.Parameter(torch.randn(experts, width, hidden) / math.sqrt(width))
+        self.second = nn.Parameter(torch.randn(experts, hidden, width) / math.sqrt(hidden))
+
+    def forward(self, x):
+        tokens = x.reshape(-1, x.shape[-1])
+        share, chosen = self.router(tokens).softmax(1).topk(2, 1)
+        places = tokens.shape[0] * 2 * 5 // (4 * self.experts)
+        taken = functional.one_hot(chosen.reshape(-1), self.experts)
+        place = (taken.cumsum(0) * taken).sum(1) - 1
+        nowhere = self.experts * places
+        slot = torch.where(place < places, chosen.reshape(-1) * places + place, torch.full_like(place, nowhere))
+        twice = tokens.repeat_interleave(2, 0)
+        held = torch.zeros(nowhere + 1, tokens.shape[1], dtype=x.dtype, device=x.device).index_add(0, slot, twice)
+        hidden = functional.gelu(torch.bmm(held[:-1].view(self.experts, places, -1), self.first))
+        made = torch.bmm(hidden, self.second).reshape(nowhere, -1)
+        given = functional.pad(made, (0, 0, 0, 1))[slot] * share.reshape(-1, 1)
+        return given.view(-1, 2, tokens.shape[1]).sum(1).view_as(x)
+
+
+class ExpertBlock(nn.Module):
+    def __init__(self, width, heads, hidden, experts):
+        super().__init__()
+        self.attention = Attention(width, heads, True, 0.0)
+        self.norm1, self.norm2 = nn.LayerNorm(width), nn.LayerNorm(width)
+        self.experts = Experts(width, hidden, experts)
+
+    def forward(self, x):
+        x = x + self.attention(self.norm1(x))
+        return x + self.experts(self.norm2(x))
+
+
+def moe(quick, width=512, hidden=1024, experts=8, layers=4, tokens=10000, length=256):
+    """Token embedding VW, position embedding NW, layers of 4W^2 + 4W (attention), 4W (norms), WE (router) and 2EWH (experts), a
+    norm 2W, a head VW: 48,153,600 with the defaults.
+    """
+    if quick:
+        tokens, length = 1000, 32
+    blocks = [ExpertBlock(width, 8, hidden, experts) for _ in range(1 if quick else layers)]
+    head = nn.Sequential(nn.LayerNorm(width), nn.Linear(width, tokens, bias=False))
+    return Model(nn.Sequential(Embedding(tokens, length, width), *blocks, head), _next_tokens(tokens, length),
+                 _token_loss, adam)
 
 
 # ---- recurrent -----------------------------------------------------------------------------------
-
-
-class Recurrent(nn.Module):
-    def __init__(self, inputs, width):
-        super().__init__()
-        self.lstm = nn.LSTM(inputs, width, batch_first=True)
-
-    def forward(self, x):
-        return self.lstm(x)[0]
 
 
 class Context(nn.Module):
@@ -321,25 +270,32 @@ class Context(nn.Module):
         return torch.tanh(self.combine(torch.cat((weights @ encoded, decoded), 2)))
 
 
+class Translator(nn.Module):
+    def __init__(self, width, layers, vocabulary):
+        super().__init__()
+        self.source, self.target = nn.Embedding(vocabulary, width), nn.Embedding(vocabulary, width)
+        self.encoder = nn.LSTM(width, width, layers, batch_first=True)
+        self.decoder = nn.LSTM(width, width, layers, batch_first=True)
+        self.context = Context(width)
+        self.projection = nn.Linear(width, vocabulary)
+
+    def forward(self, source_ids, target_ids):
+        encoded, _ = self.encoder(self.source(source_ids))
+        decoded, _ = self.decoder(self.target(target_ids))
+        return self.projection(self.context(decoded, encoded))
+
+
 def lstm_seq2seq(quick, width=512, layers=2, vocabulary=32000):
     """Embeddings 2VW, 2L layers of 8W^2 + 8W, attention 3W^2, projection VW + V: 58,375,424 with the defaults."""
     length = 8 if quick else 32
-
-    def chain(side, reads):
-        name = "source" if side == "encoder" else "target"
-        found = [Stage(side + "_embedding", (reads,), name + "0", nn.Embedding(vocabulary, width))]
-        return found + [Stage(f"{side}_lstm{i}", (f"{name}{i}",), f"{name}{i + 1}", Recurrent(width, width))
-                        for i in range(layers)]
-
-    stages = chain("encoder", "source_ids") + chain("decoder", "target_ids")
-    stages += [Stage("attention", (f"target{layers}", f"source{layers}"), "context", Context(width)),
-               Stage("projection", ("context",), "logits", nn.Linear(width, vocabulary))]
+    if quick:
+        width, vocabulary = 128, 1000
 
     def inputs(batch):
         ids = torch.randint(vocabulary, (3, batch, length))
-        return {"source_ids": ids[0], "target_ids": ids[1], "labels": ids[2]}
+        return (ids[0], ids[1]), ids[2]
 
-    return Model("lstm_seq2seq", nn.ModuleList(stages), inputs, _token_loss, adam, ())
+    return Model(Translator(width, layers, vocabulary), inputs, _token_loss, adam)
 
 
 # ---- the table -----------------------------------------------------------------------------------
@@ -349,21 +305,22 @@ def lstm_seq2seq(quick, width=512, layers=2, vocabulary=32000):
 class Row:
     build: callable
     parameters: int  # trainable, shared ones once
-    batches: tuple  # the smaller one is also the batch of the placements
+    batch: int
     what: str
+    ways: tuple = ("eager", "compiled")
 
 
 MODELS = {
-    "resnet152": Row(resnet152, 60_192_808, (2, 32), "224x224 images, SGD with momentum"),
-    "inception_v3": Row(inception_v3, 23_834_568, (2, 32), "299x299 images, no auxiliary classifier, SGD with momentum"),
-    "bert_base": Row(bert_base, 109_482_240 + 1_538, (2, 32), "128 tokens, two-class head (1,538), AdamW"),
-    "gpt2_small": Row(gpt2_small, 124_439_808, (1, 8), "512 tokens, head tied to the embedding, AdamW"),
-    "lstm_seq2seq": Row(lstm_seq2seq, 58_375_424, (8, 64), "2+2 layers of 512, 32 source and target tokens, AdamW"),
+    "gpt2_small": Row(gpt2_small, 124_439_808, 8, "512 tokens, head tied to the embedding, AdamW"),
+    "resnet50": Row(resnet50, 25_557_032, 32, "224x224 images, SGD with momentum", ("eager", "amp", "compiled")),
+    "bert_base": Row(bert_base, 109_482_240 + 1_538, 32, "128 tokens, two-class head (1,538), AdamW"),
+    "lstm_seq2seq": Row(lstm_seq2seq, 58_375_424, 64, "2+2 layers of 512, 32 source and target tokens, AdamW"),
+    "moe": Row(moe, 48_153_600, 16, "256 tokens, 4 layers of 512, 2 of 8 experts of 1,024 each, AdamW"),
 }
 
 
 def parameters_of(model):
-    return sum(parameter.numel() for parameter in model.stages.parameters())
+    return sum(parameter.numel() for parameter in model.module.parameters())
 
 
 def build(name, quick):
@@ -371,7 +328,7 @@ def build(name, quick):
     torch.manual_seed(1)
     model = MODELS[name].build(quick)
     found = parameters_of(model)
-    if found != MODELS[name].parameters:
-        raise AssertionError(f"{name} has {found} parameters, published are {MODELS[name].parameters}")
-    model.stages.train()
+    if not quick and found != MODELS[name].parameters:
+        raise AssertionError(f"{name} has {found} parameters, {MODELS[name].parameters} are right")
+    model.module.train()
     return model

@@ -1,4 +1,4 @@
-"""Entry 0, ops: single operations at the shapes of the workloads and on a grid, on the device and on the host's CPU.
+"""Single operations at the shapes of the workloads and on a grid, on the device and on the host's CPU.
 
 They are a first stock for cost models until stowplan-profile measures the same natively. MEANING below is written into the
 recording.
@@ -136,6 +136,38 @@ def _optimizer(make, slots):
     return build
 
 
+def _attention(shape, phase, random):
+    """The library's fused attention, forward or all of its gradients."""
+    shapes = shape["batch"], shape["heads"], shape["tokens"], shape["width"]
+    q, k, v = (random(*shapes).requires_grad_(phase == "backward") for _ in range(3))
+    flops = 4 * shape["batch"] * shape["heads"] * shape["tokens"] ** 2 * shape["width"] // (2 if shape["causal"] else 1)
+    with torch.enable_grad():
+        y = functional.scaled_dot_product_attention(q, k, v, is_causal=bool(shape["causal"]))
+    if phase == "forward":
+        return (lambda: functional.scaled_dot_product_attention(q, k, v, is_causal=bool(shape["causal"]))), flops, 4 * _bytes(q)
+    gradient = random(*shapes)
+    return (lambda: torch.autograd.grad(y, (q, k, v), gradient, retain_graph=True)), 5 * flops // 2, 8 * _bytes(q)
+
+
+def _gradient_of(build):
+    """The gradient by its input of what `build` makes of rows."""
+
+    def gradient(shape, phase, random):
+        inputs = []
+
+        def kept(*size):
+            inputs.append(random(*size).requires_grad_())
+            return inputs[-1]
+
+        with torch.enable_grad():
+            work, _, moved = build(shape, "forward", kept)
+            y = work()
+        other = torch.randn_like(y)
+        return (lambda: torch.autograd.grad(y, inputs[0], other, retain_graph=True)), 0, moved * 3 // 2
+
+    return gradient
+
+
 _BUILDERS = {
     "gemm": _gemm,
     "bmm": _bmm,
@@ -149,6 +181,7 @@ _BUILDERS = {
     "softmax": _rows(lambda x: torch.softmax(x, 1), lambda shape: 1),
     "layer_norm": _rows(lambda x: functional.layer_norm(x, x.shape[1:]), lambda shape: 1),
     "batch_norm": _batch_norm,
+    "fused_attention": _attention,
     "embedding": _embedding,
     "lstm_cell": _lstm_cell,
     "sgd_momentum": _optimizer(lambda p: torch.optim.SGD(p, lr=0.01, momentum=0.9), 1),
@@ -199,7 +232,22 @@ def _memory_bound():
     return cases
 
 
-_FAMILIES = {"gemm": _gemms, "conv2d": _convolutions, "memory_bound": _memory_bound}
+def _attentions():
+    formats = ("float32", "float16", "bfloat16")
+    shapes = [(32, 12, 128, 64, 0), (8, 12, 512, 64, 1), (1, 12, 1024, 64, 1), (4, 16, 2048, 128, 1), (1, 32, 4096, 128, 1)]
+    return [Case("fused_attention", dict(zip(("batch", "heads", "tokens", "width", "causal"), shape)), formats, phase)
+            for phase in ("forward", "backward") for shape in shapes]
+
+
+def _norms():
+    rows = ((64, 768), (4096, 768), (32768, 768), (49152, 128), (512, 50257))
+    cases = [Case(op, {"rows": r, "columns": c}, ("float32", "bfloat16"), phase)
+             for phase in ("forward", "backward") for op in ("softmax", "layer_norm") for r, c in rows]
+    return cases + [Case("batch_norm", {"batch": 32, "channels": c, "side": side}, phase="backward")
+                    for c, side in ((64, 112), (512, 28), (2048, 7))]
+
+
+_FAMILIES = {"attention": _attentions, "norms": _norms, "gemm": _gemms, "conv2d": _convolutions, "memory_bound": _memory_bound}
 
 
 class _Formats:
@@ -221,7 +269,10 @@ def _measure(case, fmt, device, timer, longest_call_s):
         return torch.randn(*size, device=device.torch_device).to(_FORMATS[fmt])
 
     with torch.no_grad():
-        work, flops, moved = _BUILDERS[case.op](case.shape, case.phase, random)
+        build = _BUILDERS[case.op]
+        if case.phase == "backward" and case.op in ("softmax", "layer_norm", "batch_norm"):
+            build = _gradient_of(build)
+        work, flops, moved = build(case.shape, case.phase, random)
         start = time.monotonic()
         work()
         device.synchronize()
@@ -245,7 +296,7 @@ def _family(cases, device, timer, longest_call_s):
                 formats.choose(fmt)
                 try:
                     rows.append(_measure(case, fmt, device, timer, longest_call_s))
-                except (Unavailable, RuntimeError, NotImplementedError) as error:
+                except (Unavailable, RuntimeError, NotImplementedError, AttributeError) as error:
                     rows.append(case.key(fmt) | {"unavailable": str(error).splitlines()[0]})
     return {"rows": rows, "threads": torch.get_num_threads(), "longest_call_s": longest_call_s}
 

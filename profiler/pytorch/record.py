@@ -1,13 +1,11 @@
 #!/usr/bin/env python3
 """Records, with plain PyTorch, what a GPU machine does: copies, launches, single ops, and training steps of five networks.
 
-    record.py list                                         what would be recorded, in which files and parts
+    record.py list                                         what would be recorded, in which files
     record.py run --out DIR --device cuda --budget 540     record what DIR lacks, stop cleanly after 540 s
     record.py run --out DIR --device cpu --quick           the same code on a machine without a GPU, in minutes
-    record.py pack DIR --out DIR2                          the recordings in at most 8 tar files of at most 15 MiB
-    record.py self-test                                    the parts that need no torch, tested
 
-Files of DIR: copies, launch, ops (entry 0) and one for each network (entry 3), each a `stowplan.trace` of kind
+Files of DIR: copies, launch, ops and one for each network, each a `stowplan.trace` of kind
 `pytorch.<name>`, compressed; beside them the Kineto traces of single steps. What every number means is in the file
 itself under `meaning`, and in README.md beside this program. A part that is done is not measured again, so the same
 command continues a run that was cut off; recordings of another machine or library are refused, not mixed.
@@ -29,27 +27,26 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import machine  # noqa: E402
 import recording  # noqa: E402
 
-# (file, entry of the queue of recordings, what it holds)
+# (file, what it holds)
 FILES = (
-    ("copies", 0, "pinned and pageable copies, both directions, alone and together; copies on the device, on the host"),
-    ("launch", 0, "cost of a launch, kernel-to-kernel gap, nodes of a graph, calls on the host"),
-    ("ops", 0, "products, convolutions and memory-bound ops on the device and on the host's CPU"),
-    ("resnet152", 3, "training steps, memory, Kineto traces, CUDA graph, CPU+GPU placements"),
-    ("inception_v3", 3, "the same"),
-    ("bert_base", 3, "the same"),
-    ("gpt2_small", 3, "the same"),
-    ("lstm_seq2seq", 3, "the same"),
+    ("copies", "pinned and pageable copies, both directions, alone and together; copies on the device, on the host"),
+    ("launch", "cost of a launch, kernel-to-kernel gap, nodes of a graph, calls on the host"),
+    ("ops", "products, convolutions and memory-bound ops on the device and on the host's CPU"),
+    ("gpt2_small", "training steps, eager and compiled: times, memory, Kineto and execution traces"),
+    ("resnet50", "the same, also in mixed precision"),
+    ("bert_base", "the same as of gpt2_small"),
+    ("lstm_seq2seq", "the same as of gpt2_small"),
+    ("moe", "the same as of gpt2_small"),
 )
 
 TIMING = {
     "probe": {"warmups": 5, "least": 10, "most": 100, "seconds": 0.15},
     "host_probe": {"warmups": 2, "least": 5, "most": 50, "seconds": 0.2},
-    "step": {"warmups": 10, "least": 30, "most": 50, "seconds": 2.0},
 }
+STEP_WARMUPS = 3
 QUICK_TIMING = {
     "probe": {"warmups": 1, "least": 3, "most": 5, "seconds": 0.01},
     "host_probe": {"warmups": 1, "least": 3, "most": 5, "seconds": 0.01},
-    "step": {"warmups": 1, "least": 3, "most": 3, "seconds": 0.0},
 }
 
 
@@ -83,7 +80,7 @@ class Run:
                                               options.quick)
         if name in self._modules:
             return self._modules[name].parts(device, self._timer["probe"], options.quick)
-        return self._steps.parts(name, device, self._timer["step"], options.out, options.quick)
+        return self._steps.parts(name, device, 1 if options.quick else STEP_WARMUPS, options.out, options.quick, options.marked)
 
     def _header(self, name):
         import torch
@@ -120,6 +117,8 @@ class Run:
         """The parts of one file; returns how many are neither measured nor impossible here."""
         target = recording.Recording(self._options.out, name, self._header(name))
         parts = self._parts(name)
+        if self._options.part:
+            parts = {part: measure for part, measure in parts.items() if part in self._options.part}
         for part, measure in parts.items():
             self.budget.check()
             start = time.monotonic()
@@ -129,20 +128,21 @@ class Run:
 
 
 def run(options):
-    chosen = [name for name, entry, _ in FILES
-              if (not options.entry or entry in options.entry) and (not options.only or name in options.only)]
-    if not chosen:
-        raise recording.RecordingError("no file of that name is in that entry; `record.py list` shows them")
+    chosen = [name for name, _ in FILES if not options.only or name in options.only]
     os.makedirs(options.out, exist_ok=True)
     this = Run(options)
+    def stop(*unused):  # at once: a network that is compiled asks for no budget
+        this.budget.stop()
+        raise KeyboardInterrupt
+
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *unused: this.budget.stop())
+        signal.signal(number, stop)
     missing = 0
     try:
         for name in chosen:
             missing += this.record(name)
-    except recording.BudgetSpent as reason:
-        print(f"{reason}: the same command continues here", flush=True)
+    except (recording.BudgetSpent, KeyboardInterrupt) as reason:
+        print(f"{str(reason) or 'stopped'}: the same command continues here", flush=True)
         return 1
     if missing:
         print(f"{missing} parts failed; the reasons are in the files", flush=True)
@@ -150,44 +150,25 @@ def run(options):
 
 
 def show(options):
-    for name, entry, what in FILES:
-        print(f"entry {entry}  {name:13} {what}")
+    for name, what in FILES:
+        print(f"{name:13} {what}")
     return 0
-
-
-def pack(options):
-    for path in recording.pack(options.folder, options.out):
-        print(path)
-    return 0
-
-
-def self_test(options):
-    import unittest
-
-    root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-    suite = unittest.TestLoader().discover(os.path.join(root, "tests", "profiler"), pattern="*_test.py")
-    result = unittest.TextTestRunner(verbosity=1).run(suite)
-    return 0 if result.wasSuccessful() and result.testsRun else 1
 
 
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     verbs = parser.add_subparsers(dest="verb", required=True)
     verbs.add_parser("list").set_defaults(do=show)
-    verbs.add_parser("self-test").set_defaults(do=self_test)
     verb = verbs.add_parser("run")
     verb.add_argument("--out", required=True, help="folder of the recordings; what it holds is not measured again")
     verb.add_argument("--device", choices=("cuda", "cpu"), default="cuda")
-    verb.add_argument("--entry", type=int, action="append", choices=sorted({entry for _, entry, _ in FILES}))
-    verb.add_argument("--only", action="append", choices=[name for name, _, _ in FILES])
+    verb.add_argument("--only", action="append", choices=[name for name, _ in FILES])
+    verb.add_argument("--part", action="append", help="of a file, as `parts` there calls it; else all")
+    verb.add_argument("--marked", action="store_true", help="networks: steps in ranges of NVTX, for another recorder, not traced")
     verb.add_argument("--budget", type=float, help="seconds after which no further measurement starts")
     verb.add_argument("--quick", action="store_true", help="few sizes, tiny inputs, three repeats: to try, not to use")
     verb.add_argument("--revision", help="revision of the sources, where they are not in a git checkout")
     verb.set_defaults(do=run)
-    verb = verbs.add_parser("pack")
-    verb.add_argument("folder")
-    verb.add_argument("--out", required=True)
-    verb.set_defaults(do=pack)
     return parser.parse_args()
 
 

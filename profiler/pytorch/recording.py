@@ -18,7 +18,6 @@ import math
 import os
 import shutil
 import subprocess
-import tarfile
 import tempfile
 import time
 
@@ -157,38 +156,6 @@ def write_compressed(stem, data):
     packed = compress(data, suffix)
     write_atomically(stem + suffix, packed)
     return stem + suffix, len(packed)
-
-
-def pack(folder, out, most_files=8, most_bytes=15 << 20):
-    """Puts every file of `folder` into at most `most_files` plain tar files of at most `most_bytes` each.
-
-    The machines that are lent to us give back few files of bounded size, and the recordings are compressed already.
-    Returns the paths. Refuses, before writing anything, what would not fit.
-    """
-    names = sorted(name for name in os.listdir(folder) if not name.startswith("."))
-    if not names:
-        raise RecordingError(f"{folder}: there is nothing to pack")
-    groups, room = [], 0
-    for name in names:
-        # A header of 512 bytes, the content rounded up to 512, and the end of the archive.
-        size = 512 + (os.path.getsize(os.path.join(folder, name)) + 511) // 512 * 512
-        if size + 10240 > most_bytes:
-            raise RecordingError(f"{os.path.join(folder, name)}: {size} bytes do not fit into {most_bytes}")
-        if size > room:
-            groups.append([])
-            room = most_bytes - 10240
-        groups[-1].append(name)
-        room -= size
-    if len(groups) > most_files:
-        raise RecordingError(f"{folder}: {len(groups)} archives would be needed, {most_files} are allowed")
-    os.makedirs(out, exist_ok=True)
-    paths = []
-    for number, group in enumerate(groups, start=1):
-        paths.append(os.path.join(out, f"recordings-{number}.tar"))
-        with tarfile.open(paths[-1], "w") as archive:
-            for name in group:
-                archive.add(os.path.join(folder, name), arcname=name)
-    return paths
 
 
 # ---- recordings ----------------------------------------------------------------------------------

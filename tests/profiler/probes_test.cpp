@@ -1,5 +1,6 @@
 #include "profiler/probes.h"
 
+#include <algorithm>
 #include <set>
 
 #include <gtest/gtest.h>
@@ -74,11 +75,40 @@ TEST(Probes, AQuickRunTriesEveryWayTwice) {
     if (probe.cases == nullptr) continue;
     std::set<std::string> all, kept;
     for (const OpCase& one : probe.cases()) all.insert(one.op + one.phase + one.format);
-    const std::vector<OpCase> thinned = Thinned(probe.cases());
+    const std::vector<OpCase> thinned = CasesToMeasure(probe.cases(), true);
     for (const OpCase& one : thinned) kept.insert(one.op + one.phase + one.format);
     EXPECT_EQ(all, kept);
     EXPECT_LE(thinned.size(), 2 * all.size());
   }
+}
+
+std::vector<std::int64_t> SizesOf(const std::vector<OpCase>& cases, std::string_view format,
+                                  std::size_t most) {
+  std::vector<std::int64_t> sizes;
+  for (std::size_t i = 0; i < std::min(most, cases.size()); ++i)
+    if (cases[i].op == "add" && cases[i].format == format) sizes.push_back(cases[i].dim("elements"));
+  return sizes;
+}
+
+TEST(Probes, AreMeasuredInAnOrderThatMayEndAnywhere) {
+  for (const Probe& probe : Probes()) {
+    if (probe.cases == nullptr) continue;
+    const std::vector<OpCase> all = probe.cases(), ordered = CasesToMeasure(all, false);
+    std::set<std::string> ways, first;
+    std::multiset<double> before, after;
+    for (const OpCase& one : all) ways.insert(one.op + one.phase + one.format), before.insert(one.flops);
+    for (const OpCase& one : ordered) after.insert(one.flops);
+    for (std::size_t i = 0; i < ways.size(); ++i)
+      first.insert(ordered[i].op + ordered[i].phase + ordered[i].format);
+    EXPECT_EQ(ordered.size(), all.size()) << probe.name;
+    EXPECT_EQ(before, after) << probe.name;
+    EXPECT_EQ(first, ways) << probe.name;
+  }
+  // Of 2^8, 2^11 … 2^26: both ends, their middle, the middles of the halves.
+  const std::vector<OpCase> sums = CasesToMeasure(FindProbe("elementwise")->cases(), false);
+  EXPECT_EQ(SizesOf(sums, "bf16", sums.size()),
+            (std::vector<std::int64_t>{1 << 8, 1 << 26, 1 << 17, 1 << 11, 1 << 20, 1 << 14, 1 << 23}));
+  EXPECT_EQ(SizesOf(sums, "f32", 30).size(), 3u);
 }
 
 TEST(Repeat, TakesThreeSamplesOfWhatIsLongAndNoSecondWarmUp) {

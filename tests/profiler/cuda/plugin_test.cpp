@@ -50,7 +50,7 @@ TEST(CudaPlugin, RunsTheSmallestCasesOfEveryProbe) {
   const Libraries libraries(stream);
   for (const Probe& probe : Probes()) {
     if (probe.cases == nullptr) continue;
-    for (const OpCase& one : Thinned(probe.cases())) {
+    for (const OpCase& one : CasesToMeasure(probe.cases(), true)) {
       const auto op = Prepare(one, libraries);
       op->run();
       EXPECT_NO_THROW(stream.Wait()) << one.op << " " << one.phase << " " << one.format;

@@ -22,7 +22,7 @@ class Run(Folder):
         self.out = self.path("new", "folder", "probes.json")
 
     def call(self, *arguments, **environment):
-        return run("run", *arguments, "--out", self.out, environment=with_gpu(**environment))
+        return run("run", *arguments, "--out", self.out, environment=with_gpu(**{"MADE_UP_ROWS": "3"} | environment))
 
     def part(self, name="launch"):
         return self.read(self.out)["parts"][name]
@@ -92,6 +92,19 @@ class Run(Folder):
             self.assertEqual((done.returncode, done.stderr.count("\n")), (2, 1), done.stderr)
             self.assertIn(why, done.stderr)
             self.assertNotIn("bug", done.stderr)
+
+    def test_the_first_rows_of_a_probe_of_ops_and_later_the_rest(self):
+        first = self.call("softmax", "launch", "--rows", "5", MADE_UP_ROWS="")
+        self.assertEqual(first.returncode, 0, first.stderr)
+        before = self.rows("softmax")
+        self.assertEqual(len(before), 5)
+        self.assertEqual({(row["phase"], row["format"]) for row in before},
+                         {("forward", "f32"), ("forward", "bf16"), ("backward", "f32"), ("backward", "bf16")})
+        self.assertIn("call", self.part("launch")["result"])
+        self.assertEqual(self.call("softmax", "launch", MADE_UP_ROWS="").returncode, 0)
+        self.assertEqual(self.rows("softmax")[:5], before)
+        self.assertEqual(len(self.rows("softmax")), 24)
+        self.assertNotIn("incomplete", self.part("softmax"))
 
     def test_ops_of_a_graph_each_alone(self):
         done = self.call("--graph", self.graph)

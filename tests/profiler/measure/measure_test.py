@@ -1,0 +1,331 @@
+#!/usr/bin/env python3
+"""profiler/measure from prepare to finish on a made-up GPU, and what is left when something goes wrong.
+
+    measure_test.py ROOT STOWPLAN STOWPLAN_PROFILE CPU_PLUGIN GPU_FOLDER CUPTI_FOLDER INJECTION
+"""
+
+import glob
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tarfile
+import tempfile
+import time
+import unittest
+
+sys.dont_write_bytecode = True
+ROOT, STOWPLAN, PROFILE, CPU, GPU, CUPTI, INJECTION = sys.argv[1:8]
+del sys.argv[1:8]
+sys.path.insert(0, os.path.join(ROOT, "profiler"))
+
+from measuring import compare, finish, gpu, packs, plan, prepare, rehearse, runner  # noqa: E402
+
+SCRIPTS = os.path.join(ROOT, "tests", "profiler", "measure", "fakes")
+FAKES = rehearse.Fakes(SCRIPTS, os.path.join(GPU, "libstowplan_cuda.so"), GPU, CUPTI, INJECTION)
+NOT_NEEDED = {"torch_links", "torch_all_ops", "chain.host_ops_rest"}
+WORKLOADS = {"chain": "chain(ops=6,us=10,bytes=5000,cost=flops)"}
+
+
+class Session(unittest.TestCase):
+    """One prepared folder, of which each test runs a copy."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls._scratch = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(cls._scratch.cleanup)
+        programs = os.path.join(cls._scratch.name, "programs")
+        os.makedirs(programs)
+        for source in (STOWPLAN, PROFILE, CPU):
+            os.symlink(source, os.path.join(programs, os.path.basename(source)))
+        cls.prepared = os.path.join(cls._scratch.name, "prepared")
+        prepare.prepare(ROOT, cls.prepared, programs, os.path.join(SCRIPTS, "self_test"), WORKLOADS, 3, pack=False, host_rows=1,
+                        host=["elementwise"], limits={"chain.host_ops_rest": 0.1})
+        cls.found = FAKES.put_into(cls.prepared, with_torch=False)
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.session, self.out = os.path.join(folder.name, "session"), os.path.join(folder.name, "out")
+        os.makedirs(self.session)
+        for name in os.listdir(self.prepared):
+            os.symlink(os.path.join(self.prepared, name), os.path.join(self.session, name))
+        os.remove(os.path.join(self.session, "measure"))  # a script that looks where it really is
+        shutil.copy(os.path.join(self.prepared, "measure"), self.session)
+        self.made = os.path.join(folder.name, "made")
+
+    def limit(self, step, seconds):
+        """For a step that hangs: the others have the limits of a whole session, so that a busy machine is no matter."""
+        path = os.path.join(self.session, "plan.json")
+        with open(path, encoding="utf-8") as file:
+            chosen = json.load(file)
+        os.remove(path)
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(chosen | {"limits": chosen["limits"] | {step: seconds}}, file)
+
+    def words(self, seconds=540):
+        return [sys.executable, os.path.join(self.session, "measure"), "run", "--seconds", str(seconds), "--out", self.out]
+
+    def environment(self, **more):
+        return self.found | more
+
+    def run_it(self, seconds=540, **more):
+        return subprocess.run(self.words(seconds), capture_output=True, text=True, timeout=200, env=self.environment(**more))
+
+    def told(self):
+        """The session as the latest file tells it, and the names of all files that came back."""
+        names, latest = [], None
+        for path in sorted(glob.glob(os.path.join(self.out, "*"))):
+            self.assertLess(os.path.getsize(path), packs.MOST_BYTES)
+            with tarfile.open(path) as archive:
+                names += archive.getnames()
+                session = json.load(archive.extractfile("session.json"))
+            if latest is None or session["written"] > latest["written"]:
+                latest = session
+        return latest, names
+
+    def outcomes(self):
+        return {step["name"]: step["outcome"] for step in self.told()[0]["steps"]}
+
+    def finish(self):
+        return finish.finish(self.out, self.made, STOWPLAN)
+
+    def finish_whatever(self):
+        self.finish()
+        return self.summary()["kind"]
+
+    def summary(self):
+        with open(os.path.join(self.made, "summary.json"), encoding="utf-8") as file:
+            return json.load(file)
+
+
+class Whole(Session):
+    def test_from_prepare_to_finish(self):
+        done = self.run_it(MADE_UP_NAME="NVIDIA H100 80GB HBM3")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        session, names = self.told()
+        outcomes = self.outcomes()
+        self.assertEqual(sorted(os.listdir(self.out)), [name + ".tar" for name in plan.PACKS])
+        self.assertEqual({name for name, outcome in outcomes.items() if outcome == "skipped"}, {"peers", "collectives"} | NOT_NEEDED)
+        self.assertEqual([step for step, outcome in outcomes.items() if outcome == "failed"], [])
+        self.assertEqual(session["gpus"][0]["name"], "NVIDIA H100 80GB HBM3")
+        self.assertEqual(session["memory_gib"], 59)  # three quarters of 81,559 MiB
+        self.assertEqual(session["steps"][0]["clocks"][0]["clocks.sm"], "1980 MHz")
+        self.assertIn("chain.halves.steps.json.zst", names)
+        self.assertIn("torch/resnet50-amp.et.json.gz", names)
+
+        self.assertEqual(self.finish(), 0)
+        summary = self.summary()
+        self.assertEqual(summary["kind"], "h100")  # which nobody named
+        with open(os.path.join(self.made, "h100.json"), encoding="utf-8") as file:
+            parameters = json.load(file)
+        self.assertIn("h100-pinned", [link["kind"] for link in parameters["links"]])
+        (of_gpu,) = [kind for kind in parameters["kinds"] if kind["kind"] == "h100"]
+        self.assertAlmostEqual(of_gpu["dispatch"]["value_us"], 3, delta=0.01)  # as the made-up GPU says
+        self.assertIn("gemm", {curve["class"] for curve in of_gpu["curves"]})
+        # 3 placements each were scored, by prices that have seen the ops and by prices that have not.
+        self.assertEqual({name: [one["placements"] for one in found] for name, found in summary["scores"].items()},
+                         {f"{model}.{cluster}": [3] for model in ("held_out", "all") for cluster in ("host", "halves")})
+        # What was measured of the link stands in the recording that was scored: 50 GB/s, 3 us and the host's 3.
+        cluster = compare.read(os.path.join(self.made, "steps.host", "chain.json.zst"))["cluster"]
+        self.assertRegex(cluster, r"kind: h100, ")
+        self.assertAlmostEqual(float(re.search(r"bandwidth: ([\d.]+)GB/s", cluster)[1]), 50, delta=0.5)
+        self.assertAlmostEqual(float(re.search(r"latency: ([\d.]+)us", cluster)[1]), 6, delta=0.1)
+        self.assertEqual(summary["recorders"]["differing"], [])
+        self.assertEqual(summary["recorders"]["us_a_step"], [315.0, 315.0])
+        self.assertIn(["resnet50", "amp", "0.400", "3", "4", 6], summary["networks"])
+        self.assertTrue(os.path.exists(os.path.join(self.made, "index.html")))
+
+    def test_two_gpus_that_nobody_knows_have_links_collectives_and_a_sheet(self):
+        self.run_it(MADE_UP_SMI="two", MADE_UP_NAME="NVIDIA Strange 9000")
+        outcomes = self.outcomes()
+        self.assertEqual(self.finish(), 0)
+        self.assertEqual(self.summary()["kind"], "gpu")
+        self.assertEqual(set(self.summary()["scores"]), {"all.host", "all.halves"})
+        self.assertEqual(self.summary()["collectives"], [["all_reduce", 2, 4096, 21.5]])
+        sheet = os.path.join(os.path.dirname(self.made), "sheet.yaml")
+        fields = {"memory": "16GiB", "multiprocessors": 40, "peak_f32": "8TFLOP/s", "memory_bandwidth": "320GB/s", "kernel_time": "2us"}
+        with open(sheet, "w", encoding="utf-8") as file:
+            file.write("format: stowplan.devices\nversion: 1\ndevices:\n  - name: strange\n    class: gpu\n    description: of a test\n")
+            file.writelines(f"    {name}: {{value: {value}, source: \"data sheet: none\"}}\n" for name, value in fields.items())
+        self.made += ".by_sheet"
+        self.assertEqual(finish.finish(self.out, self.made, STOWPLAN, sheet), 0)
+        self.assertEqual(self.summary()["kind"], "strange")
+        with open(os.path.join(self.made, "strange.json"), encoding="utf-8") as file:
+            self.assertIn("strange-pinned", [link["kind"] for link in json.load(file)["links"]])
+        self.assertEqual((outcomes["peers"], outcomes["collectives"]), ("done", "done"))
+        self.assertIn("collectives.json", self.told()[1])
+
+
+class Failures(Session):
+    def assertFinishes(self):
+        """What came back is used: parameters of the links and ops that were measured, and the steps."""
+        self.assertEqual(self.finish(), 0)
+        self.assertEqual(self.summary()["kind"], "h200")
+        self.assertIn("held_out.host", self.summary()["scores"])
+
+    def step(self, name):
+        return next(step for step in self.told()[0]["steps"] if step["name"] == name)
+
+    def test_no_cupti_a_wrong_kernel_a_step_that_is_killed_and_one_that_hangs(self):
+        self.limit("resnet50.eager", 1.5)
+        done = self.run_it(MADE_UP_NO_CUPTI="1", MADE_UP_WRONG="MatMul", MADE_UP_KILLED="gpt2_small.eager",
+                           MADE_UP_HANGS="resnet50.eager")
+        self.assertEqual(done.returncode, 1, done.stdout)
+        self.assertIn("Our recorder is left out. CUPTI_ERROR_INSUFFICIENT_PRIVILEGES", done.stdout)
+        self.assertEqual(self.told()[0]["stand_ins"], ["MatMul"])
+        words = self.step("chain.host")["command"]
+        self.assertEqual(words[words.index("--stand-in") + 1], "MatMul")
+        self.assertEqual(self.step("gpt2_small.eager")["why"], "it was killed by signal 9")
+        self.assertIn("was killed", self.step("resnet50.eager")["why"])
+        outcomes = self.outcomes()
+        self.assertEqual({name for name, outcome in outcomes.items() if outcome == "failed"},
+                         {"self_test", "gpt2_small.eager", "resnet50.eager"})
+        self.assertEqual({name for name, outcome in outcomes.items() if outcome == "skipped"},
+                         {"peers", "collectives", "recorder"} | NOT_NEEDED)
+        self.assertFinishes()
+        self.assertIsNone(self.summary()["recorders"])
+        self.assertIn("resnet50", [row[0] for row in self.summary()["networks"]])  # in mixed precision, which did not hang
+
+    def test_a_crash_of_the_self_test_a_probe_that_hangs_and_a_doubtful_gpu(self):
+        self.limit("ops", 2.5)
+        said = self.run_it(MADE_UP_CRASH="1", MADE_UP_HANG="attention", MADE_UP_SMI="mig busy throttled").stdout
+        for word in ("MIG", "4711", "its temperature"):
+            self.assertIn(word, said)
+        outcomes = self.outcomes()
+        self.assertEqual((outcomes["self_test"], outcomes["ops"], outcomes["chain.host"]), ("failed", "failed", "done"))
+        self.assertFinishes()
+        parts = compare.read(os.path.join(self.made, "back", "ops.json.zst"))["parts"]
+        self.assertEqual(set(parts), {"gemm", "conv2d"})  # those before it
+
+    def ended(self, number, **more):
+        """The run gets a signal while gpt2_small.eager hangs."""
+        with subprocess.Popen(self.words(), env=self.environment(MADE_UP_HANGS="gpt2_small.eager", **more),
+                              stdout=subprocess.PIPE, text=True) as child:
+            while "chain.halves" not in (line := child.stdout.readline()):
+                self.assertTrue(line)
+            end = time.monotonic() + 60
+            while not os.path.exists(os.path.join(self.session, "measured", "gpt2_small.eager.log")) and time.monotonic() < end:
+                time.sleep(0.01)
+            child.send_signal(number)
+            child.communicate(timeout=100)
+        return self.outcomes()
+
+    def test_when_it_is_killed_itself_whole_files_are_there(self):
+        outcomes = self.ended(signal.SIGKILL)
+        self.assertNotIn("gpt2_small.eager", outcomes)
+        self.assertEqual((outcomes["links"], outcomes["ops"], outcomes["chain.halves"]), ("done",) * 3)
+        self.assertFinishes()
+
+    def test_when_it_is_asked_to_stop_it_packs_and_ends_also_without_nvidia_smi(self):
+        self.limit("gpt2_small.eager", 3)
+        outcomes = self.ended(signal.SIGTERM, MADE_UP_SMI="broken")
+        session = self.told()[0]
+        self.assertEqual(session["gpus"], [{"name": "NVIDIA H200"}])
+        self.assertIn("Clocks are not recorded.", " ".join(session["said"]))
+        self.assertEqual((outcomes["gpt2_small.eager"], outcomes["resnet50.eager"], outcomes["recorder"]), ("cut", "skipped", "skipped"))
+        self.assertFinishes()
+
+    def test_a_full_disk_leaves_the_files_that_fit(self):
+        os.makedirs(self.out)
+        inside = ["sh", "-c", 'mount -t tmpfs -o size=200k none "$0" && "$@"; status=$?; cp -r "$0" "$0.kept"; exit $status', self.out,
+                  *self.words()]
+        done = subprocess.run(["unshare", "-rm", *inside], capture_output=True, text=True, env=self.environment(), timeout=200)
+        if "unshare" in done.stderr or "mount" in done.stderr:
+            self.skipTest("no file systems of one's own: " + done.stderr.strip())
+        self.out += ".kept"
+        self.assertFalse([name for name in os.listdir(self.out) if name.endswith(".part")])
+        names = self.told()[1]
+        self.assertIn("No space left on device", done.stdout)
+        self.assertIn("links.json.zst", names)
+        self.assertIn("ops.json.zst", names)
+        self.assertEqual(self.finish_whatever(), "h200")
+
+    def test_without_a_driver_the_cpu_and_pytorch_are_measured(self):
+        done = self.run_it(MADE_UP_SMI="broken", STOWPLAN_CUDA_PLUGIN="/nowhere/libstowplan_cuda.so")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("What needs a GPU is left out. nvidia-smi fails with \"NVIDIA-SMI has failed", done.stdout)
+        outcomes = self.outcomes()
+        self.assertEqual({outcomes[name] for name in ("links", "ops", "self_test", "chain.host", "recorder")}, {"skipped"})
+        self.assertEqual({outcomes[name] for name in ("torch_links", "torch_all_ops", "resnet50.eager")}, {"done"})
+        self.assertIn("chain.host_ops.json.zst", self.told()[1])
+        self.assertEqual(self.finish(), 1)
+        self.assertIsNone(self.summary()["kind"])
+
+
+class Calls(Session):
+    def call(self, *words):
+        done = subprocess.run([sys.executable, os.path.join(ROOT, "profiler", "measure"), *words], capture_output=True, text=True,
+                              timeout=100)
+        self.assertEqual((done.returncode, done.stderr.count("\n")), (2, 1), done.stderr)
+        return done.stderr
+
+    def test_bad_calls_are_one_sentence(self):
+        empty = os.path.dirname(self.made)
+        self.assertIn("measure prepare", self.call("run", "--seconds", "60", "--out", self.out))
+        self.assertIn("there already", self.call("prepare", "--out", empty))
+        self.assertIn("no folder", self.call("finish", self.made, "--out", self.made, "--stowplan", STOWPLAN))
+        self.assertIn("1-check.tar", self.call("finish", empty, "--out", self.made, "--stowplan", STOWPLAN))
+        done = self.run_it(3)
+        self.assertEqual((done.returncode, done.stderr.count("\n")), (2, 1), done.stderr)
+
+
+class Pieces(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+
+    def file(self, name, size):
+        path = os.path.join(self.folder, name)
+        with open(path, "wb") as file:
+            file.write(bytes(size))
+        return path
+
+    def test_the_most_valuable_files_are_packed_first(self):
+        files = {name: self.file(name, size) for name, size in (("a", 30_000), ("b", 50_000), ("c", 20_000))}
+        path = os.path.join(self.folder, "x.tar")
+        self.assertEqual(packs.write(path, {"written": 1}, files, 70_000), (["b"], None))
+        self.assertLessEqual(os.path.getsize(path), 70_000)
+        with tarfile.open(path) as archive:
+            self.assertEqual(archive.getnames(), ["session.json", "a", "c"])
+
+    def test_a_damaged_archive_does_not_spoil_the_others(self):
+        for name, number in (("1-check.tar", 1), ("2-links.tar", 2)):
+            packs.write(os.path.join(self.folder, name), {"written": number}, {name[0]: self.file(name[0], 5_000)})
+        with open(os.path.join(self.folder, "2-links.tar"), "r+b") as file:
+            file.truncate(3_000)
+        out = os.path.join(self.folder, "out")
+        self.assertEqual(packs.unpack(self.folder, out)["written"], 2)
+        self.assertEqual(os.listdir(out), ["1"])
+
+    def test_limits_of_all_steps_are_within_nine_minutes(self):
+        steps = plan.steps({"workloads": prepare.WORKLOADS})
+        of_one_gpu = [step for step in steps if not (step.spare or step.instead_of or "peers" in step.needs)]
+        self.assertLessEqual(sum(step.seconds for step in of_one_gpu), 540 - runner.reserve(540))
+        self.assertEqual(len({step.name for step in steps}), len(steps))
+        self.assertEqual({step.pack for step in steps}, set(plan.PACKS))
+        for step in steps:
+            self.assertLessEqual(set(step.needs), set(plan.PARTS))
+
+    def test_bits_of_throttling(self):
+        self.assertEqual(gpu.throttling({"clocks_throttle_reasons.active": "0x0000000000000061"}), ["its temperature"])
+        self.assertEqual(gpu.throttling({"clocks_throttle_reasons.active": "0x0000000000000001"}), [])  # idle
+        self.assertEqual(gpu.throttling({"clocks_throttle_reasons.active": "[N/A]"}), [])
+
+    def test_marks_choose_the_kernels_of_a_step(self):
+        call = lambda at, number: {"name": "cudaLaunchKernel", "start_ns": at, "end_ns": at + 1, "correlation": number}
+        kernel = lambda name, number: {"name": name, "start_ns": 0, "end_ns": 2000, "stream": 7, "correlation": number}
+        result = {"markers": [{"name": compare.MARK, "start_ns": 10, "end_ns": 20}, {"name": "aten::mm", "start_ns": 1, "end_ns": 99}],
+                  "calls": [call(5, 1), call(15, 2)], "kernels": [kernel("warm-up", 1), kernel("_Z4gemmPKfi", 2)]}
+        path = os.path.join(self.folder, "recorder.json.gz")
+        compare.write(path, {"parts": {"process 1": {"result": result}}})
+        name = "gemm(float const*, int)" if shutil.which("c++filt") else "_Z4gemmPKfi"
+        self.assertEqual(compare._of_recorder(path), ({name: [2.0]}, 1))
+
+
+if __name__ == "__main__":
+    unittest.main()
