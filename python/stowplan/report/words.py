@@ -36,6 +36,11 @@ def faster(ratio: float) -> str:
     return f"{_percent(ratio)} % {'faster' if ratio < 1 else 'slower'}"
 
 
+def longer(estimate: Estimate) -> str:
+    """Of times that are no steps: "39 % longer (90 % interval 11 % shorter to 64 % longer; 10 seeds)"."""
+    return compared(estimate).replace("faster", "shorter").replace("slower", "longer")
+
+
 def compared(estimate: Estimate) -> str:
     """The same with its interval."""
     text = faster(estimate.value)
@@ -66,6 +71,11 @@ def times(estimate: Estimate) -> str:
         return f"{text} ({of}, too few for an interval)"
     high = "no end" if math.isinf(estimate.high) else seconds(estimate.high)
     return f"{text} (90 % interval {seconds(estimate.low)} to {high}; {of})"
+
+
+def fewer(speedup: float) -> str:
+    """"1.6 times fewer", "2.8 times more", "never" where they are never enough."""
+    return "never" if speedup == 0 else f"{seconds(speedup)} times fewer" if speedup >= 1 else f"{seconds(1 / speedup)} times more"
 
 
 def listed(items: List[str]) -> str:
