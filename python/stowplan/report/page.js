@@ -77,9 +77,11 @@
     dots(svg, data, width) {
       const names = [...new Set(data.series.map((one) => one.name))];
       const single = data.series.every((one) => one.group === 'paper' || one.name === names[0]) || names.length === 2 && names[1] === 'published';
+      const crowd = new Set(data.series.flatMap((one) => one.points.map((point) => one.name + '/' + point[1]))).size;
+      const alone = crowd === new Set(data.series.flatMap((one) => one.points.map((point) => point[1]))).size;
       const colours = coloursOf(data.series);
       const categories = data.y.ticks.map((tick) => tick[1]);
-      const lanes = single ? 1 : names.length;
+      const lanes = single || alone ? 1 : names.length;
       const lane = width < 500 ? 8 : 11;  // between the marks of one line
       const room = Math.min(width * 0.36, 210);
       const labels = categories.map((name) => linesOf(svg, name, room - 2, 3));
@@ -96,7 +98,7 @@
         write(svg, labels[i], room, y + step / 2, 'end');
       });
       bottomAxis(svg, data.x, x, box);
-      const laneOf = (one, i) => box.top + step * i + step / 2 + (single ? 0 : lane * (names.indexOf(one.name) - (lanes - 1) / 2));
+      const laneOf = (one, i) => box.top + step * i + step / 2 + (lanes === 1 ? 0 : lane * (names.indexOf(one.name) - (lanes - 1) / 2));
       for (const one of data.series) {
         const paper = one.group === 'paper';
         const at = svg.append('g').attr('class', colours.get(one.name));

@@ -16,12 +16,13 @@ import jinja2
 import yaml
 from markupsafe import Markup, escape
 
-from . import details, plots, studies, words
+from . import plots, studies, words
 from .._core import InputError
 from .claims import UNLEARNED, Verdict, judge
 from .facts import WORDS, Facts
 from .gate import Gate
-from .grid import Grid, Plot
+from .grid import Plot
+from .made import made
 from .table import Block, Cell, Column, Row, Table, load
 
 # Tables that are made of others.
@@ -32,7 +33,6 @@ TEMPLATES = HERE / "templates"
 D3 = Path(__file__).resolve().parents[3] / "output" / "data" / "vendor" / "d3.js"
 #: Of a paper's table or one of ours that fits on a screen as it is.
 MOST_COLUMNS = 12
-MADE_OF_OTHERS = ("bounds", "budget", "robustness", "gate", "units") if derived else ()
 
 
 # ---- filters
@@ -70,7 +70,7 @@ def markdown(text: str) -> Markup:
 
 
 class Terms:
-    """Explains each term where it first stands on a page."""
+    """Explains each term where it first stands on a page; forms of one term are split by "|"."""
 
     def __init__(self, terms: Dict[str, str]) -> None:
         self.terms = dict(terms)
@@ -78,7 +78,7 @@ class Terms:
     def __call__(self, text: Any) -> Markup:
         html = str(escape(text))
         for term in sorted(self.terms, key=len, reverse=True):
-            pattern = re.compile(rf"(?<![\w-])({re.escape(term)})(?![\w-])(?![^<]*>)(?![^<]*</abbr>)", re.IGNORECASE)
+            pattern = re.compile(rf"(?<![\w-])({'|'.join(map(re.escape, term.split('|')))})(?![\w-])(?![^<]*>)(?![^<]*</abbr>)", re.IGNORECASE)
             if pattern.search(html):
                 tip = str(escape(self.terms.pop(term)))
                 html = pattern.sub(lambda found, tip=tip: f'<abbr tabindex="0" data-tip="{tip}">{found[1]}</abbr>', html, count=1)
@@ -222,19 +222,19 @@ class Page:
         self.name, self.title = table.name, table.title
         self.verdicts = judge(table, gate)
         self.facts = Facts(table, self.verdicts, gate)
-        self.says, self.lead = self._finding()
+        self.says, self.lead = self._finding(f=self.facts, table=table, **(derived.findings(table, self.verdicts) if derived else {}))
         self.label: str = self.says.get("per", "seconds per training step")
         self.terms = Terms(_words()["terms"])
-        self.notes = _words()["notes"]
-        self.made = details.made(table)
+        self.made = made(table)
         self.assumptions: List[str] = table.says.get("assumptions", [])
         self.source: str = table.says.get("published_from", "")
 
-    def _finding(self) -> Tuple[Dict[str, Any], str]:
+    def _finding(self, **facts: Any) -> Tuple[Dict[str, Any], str]:
         """The finding's file: what it asks of the page in front, between lines of three dashes, then the lead."""
         own = f"findings/{self.name}.md"
-        template = environment().get_template(own if (TEMPLATES / own).is_file() else "findings/default.md")
-        text = template.render(f=self.facts, table=self.table, pretraining=studies.Pretraining if self.table.says.get("analysis") == "pretraining" else None)
+        sentences = environment().overlay(trim_blocks=False, lstrip_blocks=False)
+        template = sentences.get_template(own if (TEMPLATES / own).is_file() else "findings/default.md")
+        text = template.render(words=words, studies=studies, **facts).lstrip()
         front, lead = re.fullmatch(r"(?:---\n(.*?)\n---\n)?(.*)", text, re.DOTALL).groups()
         return yaml.safe_load(front or "") or {}, lead.strip()
 
@@ -245,6 +245,8 @@ class Page:
     @functools.cached_property
     def plot(self) -> Plot:
         says, block = self.says.get("plot", {}), self.table.blocks[0]
+        if not says and self.parts and isinstance(self.parts[0], Plot):
+            return self.parts[0]
         if says.get("by") == "pretraining":
             return self._of_pretraining()
         if says.get("by") == "agent":
@@ -328,7 +330,7 @@ class Page:
         header = ["placed by"] + ([one.title for one in self.table.blocks] if several else [f"than {base}"])
         header += [row.name for row in block.rows] if not several and len(block.rows) <= 8 else []
         return Results(block.title, header, [(title, cells) for _, title, cells in rows],
-                       self.notes["means"].format(rows=len(block.rows), base=base), len(self.table.blocks))
+                       base, len(self.table.blocks))
 
     @functools.cached_property
     def brief(self) -> Results:
@@ -375,8 +377,13 @@ class Page:
         return [by_agent(self.table, block, self.label) for block in self.table.blocks]
 
     @functools.cached_property
+    def parts(self) -> List[Any]:
+        """What is worked out of other modules."""
+        return derived.sections(self.table) if derived else []
+
+    @property
     def sections(self) -> List[Any]:
-        return (derived.sections(self.table) if derived else []) + details.sections(self.facts, self.notes)
+        return [part for part in self.parts if part is not self.plot]
 
     @property
     def summary(self) -> str:
@@ -388,21 +395,19 @@ class OfOthers(Page):
     """The page of a table that is made of others."""
 
     def __init__(self, name: str, results: Path) -> None:  # pylint: disable=super-init-not-called
-        self.facts, parts = derived.page(name, results)
-        self.table, self.name, self.title = None, name, self.facts.get("title", name)
-        self.verdicts, self.claims, self.first_claims, self.curves, self.lanes, self.all_cells = [], [], [], [], [], []
-        self.assumptions, self.source, self.made = self.facts.get("assumptions", []), "", None
-        self.says, self.lead = self._finding()
-        self.label = self.says.get("per", "")
-        self.terms, self.notes = Terms(_words()["terms"]), _words()["notes"]
-        self.plot = next((part for part in parts if isinstance(part, Plot)), None)
-        self.results = None
-        self.sections = [part for part in parts if part is not self.plot]
+        facts, self.parts = derived.page(name, results)
+        self.table = self.facts = self.made = self.results = self.brief = None
+        self.verdicts, self.claims, self.first_claims, self.curves, self.lanes, self.all_cells, self.assumptions = ([] for _ in range(7))
+        self.name, self.label, self.source = name, "", ""
+        self.says, self.lead = self._finding(**facts)
+        self.title = self.says.get("title") or _words()["titles"].get(name, name.capitalize())
+        self.terms = Terms(_words()["terms"])
+        self.plot = next((part for part in self.parts if isinstance(part, Plot)), None)
 
 
 def of(name: str, results: Path, gate: Gate) -> Page:
     """Of a table that was run, or of one that is made of others."""
-    if name in MADE_OF_OTHERS:
+    if derived and name in derived.DERIVED:
         return OfOthers(name, results)
     table = load(name, results)
     if not re.fullmatch(r"[\w-]+", table.name):  # its page has a folder of that name
