@@ -36,11 +36,6 @@ def faster(ratio: float) -> str:
     return f"{_percent(ratio)} % {'faster' if ratio < 1 else 'slower'}"
 
 
-def longer(estimate: Estimate) -> str:
-    """Of times that are no steps: "39 % longer (90 % interval 11 % shorter to 64 % longer; 10 seeds)"."""
-    return compared(estimate).replace("faster", "shorter").replace("slower", "longer")
-
-
 def compared(estimate: Estimate) -> str:
     """The same with its interval."""
     text = faster(estimate.value)
@@ -71,6 +66,11 @@ def times(estimate: Estimate) -> str:
         return f"{text} ({of}, too few for an interval)"
     high = "no end" if math.isinf(estimate.high) else seconds(estimate.high)
     return f"{text} (90 % interval {seconds(estimate.low)} to {high}; {of})"
+
+
+def longer(estimate: Estimate) -> str:
+    """Of times that are no steps: "39 % longer (90 % interval 11 % shorter to 64 % longer; 10 seeds)"."""
+    return compared(estimate).replace("faster", "shorter").replace("slower", "longer")
 
 
 def fewer(speedup: float) -> str:
