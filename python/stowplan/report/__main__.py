@@ -15,7 +15,7 @@ except ImportError as missing:
 
 from . import pages
 from .gate import Gate
-from .table import PAPERS, load
+from .table import FILES, load
 
 
 class Parser(argparse.ArgumentParser):
@@ -35,7 +35,7 @@ def _arguments() -> Any:
 
 
 def _all(results: Path) -> List[str]:
-    names = sorted(path.parent.name for path in results.glob("*/cells.csv") if (PAPERS / f"{path.parent.name}.yaml").is_file())
+    names = sorted(path.parent.name for path in results.glob("*/cells.csv") if (FILES / f"{path.parent.name}.yaml").is_file())
     if names and pages.derived:
         names += [name for name in pages.derived.DERIVED if (results / name).is_dir()]
     if not names:

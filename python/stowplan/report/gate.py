@@ -9,7 +9,7 @@ from typing import Any, Dict, List, Optional
 
 import yaml
 
-from .table import PAPERS, median
+from .table import FILES, median
 
 #: Of an agent's last samples, how far above the optimum they may end: a part of random's or one GPU's, whichever is less, and a part
 #: of its own without learning.
@@ -43,7 +43,7 @@ class Gate:
     """Who learned, by the runs of results/gate."""
 
     def __init__(self, results: Path) -> None:
-        says: Dict[str, Any] = yaml.safe_load((PAPERS / "gate.yaml").read_text(encoding="utf-8"))
+        says: Dict[str, Any] = yaml.safe_load((FILES / "gate.yaml").read_text(encoding="utf-8"))
         self.cases = [Case(one["key"], one["title"], not one.get("optimum")) for one in says["cases"]]
         self.agents = [Agent(one["title"], one["agent"], one["untrained"], one.get("control", False), one.get("learner", False),
                              one.get("seeds", 3), one.get("walks", False)) for one in says["agents"]]

@@ -18,7 +18,7 @@ from .._core import InputError
 
 csv.field_size_limit(sys.maxsize)
 
-PAPERS = Path(__file__).resolve().parents[3] / "tables" / "papers"
+FILES = Path(__file__).resolve().parents[3] / "tables" / "papers"
 
 
 def spec(agent: str) -> Tuple[str, Dict[str, str]]:
@@ -251,9 +251,9 @@ class Table:
 
 def load(name: str, results: Path) -> Table:
     """A table of the papers by its name, or of a user by the path of its file; its cells are in results/NAME."""
-    file = Path(name) if name.endswith((".yaml", ".yml")) else PAPERS / f"{name}.yaml"
+    file = Path(name) if name.endswith((".yaml", ".yml")) else FILES / f"{name}.yaml"
     if not file.is_file():
-        known = ", ".join(sorted(path.stem for path in PAPERS.glob("*.yaml") if path.stem != "columns"))
+        known = ", ".join(sorted(path.stem for path in FILES.glob("*.yaml") if path.stem != "columns"))
         raise InputError(f"there is no table {name}; there are {known}.")
     name = yaml.safe_load(file.read_text(encoding="utf-8")).get("name", file.stem)
     folder = results / name
