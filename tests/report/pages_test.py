@@ -183,10 +183,16 @@ class OnesOwn(unittest.TestCase):
             self.assertIn("'=SUM(A1:A9)", {at["column"] for at in csv.DictReader(file)})
 
     def test_bad_input_is_a_sentence(self):
-        self.write("../elsewhere")
-        (self.folder / "elsewhere").mkdir()
+        (self.folder / "list.yaml").write_text("- 1\n", encoding="utf-8")
+        (self.folder / "broken.yaml").write_text("title: [\n  {", encoding="utf-8")
+        (self.folder / "bare").mkdir()
+        (self.folder / "bare.yaml").write_text("title: a\n", encoding="utf-8")
+        for name in ("cells.csv", "rows.csv"):
+            (self.folder / "bare" / name).write_text("block,row\nnative,a\n", encoding="utf-8")
+        self.write("../own")
         for arguments in (["no_such_table", "--results", self.folder], ["baechi", "--results", self.folder / "nowhere"], ["--results", self.folder / "nowhere"],
-                          ["--no-such-option"], [self.file, "--results", self.folder]):
+                          ["--no-such-option"], [self.file, "--results", self.folder / "own"],
+                          *([self.folder / f"{name}.yaml", "--results", self.folder] for name in ("list", "broken", "bare"))):
             done = report(*arguments, "--out", self.folder / "site")
             self.assertEqual(done.returncode, 2, arguments)
             self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)

@@ -8,8 +8,8 @@ from typing import Any, List, NoReturn
 from .._core import InputError
 
 try:
-    import jinja2  # noqa: F401
-    import yaml  # noqa: F401
+    import jinja2
+    import yaml
 except ImportError as missing:
     sys.exit(f"stowplan.report: {missing}; the distribution's packages python3-jinja2 and python3-yaml have it.")
 
@@ -63,11 +63,13 @@ def main() -> None:
         if at.csv and page.table:
             _write(at.out / page.name / "table.csv", pages.as_csv(page.table))
         made.append(page)
-    _write(at.out / "index.html", pages.render("index.html", pages=made))
+    if not at.names or not (at.out / "index.html").is_file():  # some tables are no list of all
+        _write(at.out / "index.html", pages.render("index.html", pages=made))
 
 
 try:
     main()
-except (InputError, OSError) as error:
-    print(f"stowplan.report: {error}", file=sys.stderr)
+except (InputError, OSError, UnicodeDecodeError, jinja2.TemplateError, yaml.YAMLError) as error:
+    where = f"{error.name}, line {error.lineno}: " if isinstance(error, jinja2.TemplateSyntaxError) else ""
+    print(f"stowplan.report: {where}{' '.join(str(error).split())}", file=sys.stderr)
     sys.exit(2)

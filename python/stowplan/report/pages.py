@@ -17,13 +17,14 @@ import yaml
 from markupsafe import Markup, escape
 
 from . import plots, studies, words
+from .. import _core
 from .._core import InputError
 from .claims import UNLEARNED, Verdict, judge
 from .facts import WORDS, Facts
 from .gate import Gate
 from .grid import Plot
 from .made import made
-from .table import Block, Cell, Column, Row, Table, load
+from .table import Block, Cell, Column, Row, Table, load, spec
 
 # Tables that are made of others.
 derived = importlib.import_module(".derived", __package__) if importlib.util.find_spec(f"{__package__}.derived") else None
@@ -122,6 +123,7 @@ class Results:
     rows: List[Tuple[str, List[Shown]]]
     note: str = ""
     means: int = 0  # columns in front that are means over workloads
+    tips: Dict[str, str] = field(default_factory=dict)  # by title of a column of cells.csv
 
     @property
     def flips(self) -> bool:
@@ -148,6 +150,21 @@ def _tip(table: Table, cell: Cell, label: str) -> str:
     return "\n".join(lines)
 
 
+@functools.lru_cache(None)
+def _agents() -> Dict[str, str]:
+    return {agent["name"]: agent["what"] for agent in _core.agents()}
+
+
+def explain(columns: Sequence[Column]) -> Dict[str, str]:
+    """What each places by, and on what."""
+    tips = {}
+    for column in columns:
+        what = _agents().get(spec(column.agent)[0], "")
+        tips[column.title] = "\n".join(filter(None, (what, column.agent and f"agent: {column.agent}", column.grouper and f"groups: {column.grouper}",
+                                                     column.devices and f"devices: {column.devices}")))
+    return tips
+
+
 def show(table: Table, cell: Cell, label: str) -> Shown:
     if not cell.run:
         return Shown("–" if cell.state == "absent" else "not run", key=f"{cell.block.key}/{cell.row.key}/{cell.column.key}", tip=cell.note)
@@ -171,7 +188,7 @@ def by_workload(table: Table, block: Block, columns: Sequence[Column], label: st
             bound = block.bound(row.key)
             cells.append(Shown(words.seconds(bound), value=bound))
         rows.append((row.name, cells))
-    return Results(block.title, header, rows, block.note)
+    return Results(block.title, header, rows, block.note, tips=explain(block.columns))
 
 
 def by_agent(table: Table, block: Block, label: str) -> Results:
@@ -180,7 +197,7 @@ def by_agent(table: Table, block: Block, label: str) -> Results:
     bounds = [block.bound(row.key) for row in block.rows]
     rows.append(("proven bound", [Shown(words.seconds(bound), value=bound) for bound in bounds]))
     title = "All agents" + (f": {block.title}" if len(table.blocks) > 1 else "")
-    return Results(title, ["placed by"] + [row.name for row in block.rows], rows, block.note)
+    return Results(title, ["placed by"] + [row.name for row in block.rows], rows, block.note, tips=explain(block.columns))
 
 
 # ---- one page
@@ -252,6 +269,8 @@ class Page:
         if says.get("by") == "agent":
             return self._of_agents(says)
         columns = says.get("columns") or {column.key: column.title for column in self._columns(block)[:4]}
+        for key in columns:
+            self._column(key)
         return plots.by_row(block, plots.Marks(columns, says.get("over", ""), says.get("search", True), says.get("label", self.label)))
 
     def _of_agents(self, says: Dict[str, Any]) -> Plot:
@@ -259,7 +278,7 @@ class Page:
         block = self.table.blocks[0]
         against: Dict[str, str] = says.get("against", {})
         wanted = says.get("agents") or list(against) or [column.key for column in block.columns]
-        columns = [(key, block.column(key).title) for key in wanted]
+        columns = [(key, self._column(key).title) for key in wanted]
         if "over" not in says and not against:
             row = block.rows[0]
             cells = [block.at(row.key, key) for key in wanted]
@@ -294,11 +313,18 @@ class Page:
         plot.log_x = False
         return plot
 
+    def _column(self, key: str) -> Column:
+        """One that the finding names."""
+        column = self.table.blocks[0].column(key)
+        if column is None:
+            raise InputError(f"findings/{self.name}.md: the table has no column {key}; it has {', '.join(one.key for one in self.table.blocks[0].columns)}.")
+        return column
+
     def _columns(self, block: Block) -> List[Column]:
         """Those of the main table."""
         wanted = self.says.get("table", {}).get("columns")
         if wanted:
-            return [column for key in wanted for column in [block.column(key)] if column]
+            return [self._column(key) for key in wanted]
         paper = [column for column in block.columns if column.in_paper]
         return paper or (block.columns if len(block.columns) <= MOST_COLUMNS else [c for c in block.columns if c.group != "scheduler"][:MOST_COLUMNS])
 
@@ -310,7 +336,7 @@ class Page:
         block = self.table.blocks[0]
         if not over and not against:
             return by_workload(self.table, block, self._columns(block), self.label)
-        base = block.column(over).title if over else "the whole agent"
+        base = self._column(over).title if over else "the whole agent"
         several = len(self.table.blocks) > 1
         rows = []
         for column in block.columns:
@@ -330,7 +356,7 @@ class Page:
         header = ["placed by"] + ([one.title for one in self.table.blocks] if several else [f"than {base}"])
         header += [row.name for row in block.rows] if not several and len(block.rows) <= 8 else []
         return Results(block.title, header, [(title, cells) for _, title, cells in rows],
-                       base, len(self.table.blocks))
+                       base, len(self.table.blocks), explain(block.columns))
 
     @functools.cached_property
     def brief(self) -> Results:
