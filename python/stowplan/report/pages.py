@@ -387,7 +387,7 @@ class Page:
     @functools.cached_property
     def curves(self) -> List[Plot]:
         block = self.table.blocks[0]
-        keys = [column.key for column in self._columns(block) if column.sampled]
+        keys = [*self.says.get("plot", {}).get("columns", {}), *(column.key for column in self._columns(block))]  # colours as in the main plot
         made = [plots.curves(block, row, keys, self.label) for row in block.rows]
         return [plot for plot in made if plot]
 

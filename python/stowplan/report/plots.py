@@ -168,7 +168,7 @@ def lanes(row: Row, record: Record, by: str) -> Optional[Dict[str, Any]]:
     devices = []
     for lane in record.fields["timeline"].split():
         name, *strips = lane.split(":")
-        if len(strips) == 2:
+        if len(strips) == 2 and set("".join(strips)) - {"0"}:
             devices.append([name] + [[int(part) / 9 for part in strip] for strip in strips])
     if not devices:
         return None
