@@ -118,6 +118,10 @@ class Pages(unittest.TestCase):
     def test_inference_does_not_train(self):
         for name in {"latency"} & set(NAMES):
             self.assertNotIn("training step", " ".join(self.pages[name].text))
+        if "modern" in NAMES:
+            labels = [plot["y"]["label"] for plot in self.pages["modern"].plots if plot["kind"] == "steps"]
+            self.assertEqual(labels, ["seconds per training step"] * 2 + ["seconds per pass"] + ["seconds per training step"] + ["seconds per pass"]
+                             + ["seconds per training step"])
 
     def test_a_page_of_markdown_is_short(self):
         for name in NAMES:
@@ -127,7 +131,8 @@ class Pages(unittest.TestCase):
 
     def test_csv_has_the_medians_of_the_file(self):
         for path in self.folder.glob("*/table.csv"):
-            with open(path, encoding="utf-8", newline="") as file, open(CELLS / path.parent.name / "cells.csv", encoding="utf-8", newline="") as cells:
+            with open(path, encoding="utf-8", newline="") as file, \
+                    open(CELLS / path.parent.name / "cells.csv", encoding="utf-8", newline="") as cells:
                 self.assertEqual([at["ours_s"] for at in csv.DictReader(file)],
                                  ["" if not at["median_s"] else str(float(at["median_s"])) for at in csv.DictReader(cells)], path)
 
@@ -181,6 +186,12 @@ class OnesOwn(unittest.TestCase):
         self.assertNotIn("<script", (self.folder / "own" / "table.md").read_text(encoding="utf-8").replace("\\<script", ""))
         with open(out / "table.csv", encoding="utf-8", newline="") as file:
             self.assertIn("'=SUM(A1:A9)", {at["column"] for at in csv.DictReader(file)})
+
+    def test_ones_own_mars_is_not_the_papers(self):
+        shutil.copytree(self.folder / "own", self.folder / "mars")
+        self.file.write_text("name: mars\ntitle: mine\n", encoding="utf-8")
+        self.assertEqual(report(self.file, "--results", self.folder, "--out", self.folder / "site").stderr, "")
+        self.assertNotIn("Grouper-placer", (self.folder / "site" / "mars" / "index.html").read_text(encoding="utf-8"))
 
     def test_bad_input_is_a_sentence(self):
         (self.folder / "list.yaml").write_text("- 1\n", encoding="utf-8")

@@ -108,19 +108,6 @@ class Facts:
         name, times = won.most_common(1)[0] if won else ("", 0)
         return name, times, sum(won.values())
 
-    def wins(self, ours: str, others: List[str], block: str = "") -> Tuple[int, int]:
-        """In how many rows a median is the smallest of all, of how many."""
-        rows = [row for row in self.block(block).rows if self.block(block).at(row.key, ours).median is not None]
-
-        def best(row: Row) -> float:
-            return min((cell.median for key in others for cell in [self.block(block).at(row.key, key)] if cell.median is not None), default=math.inf)
-
-        return sum(self.block(block).at(row.key, ours).median < best(row) * 0.99 for row in rows), len(rows)
-
-    def unfit(self, column: str, block: str = "") -> int:
-        """Rows where a column does not fit."""
-        return sum(self.block(block).at(row.key, column).state == "oom" for row in self.block(block).rows)
-
     # ---- distance from the paper
 
     def close(self, kind: str, block: Optional[Block] = None) -> Tuple[List[Cell], List[Cell]]:

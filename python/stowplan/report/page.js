@@ -105,14 +105,15 @@
         const ours = paper && data.series.find((other) => other.name === one.name && other.group !== 'paper');
         one.points.forEach(([value, i], n) => {
           const y = laneOf(one, i);
-          if (value === null) {  // told on the side where the line has more room
+          const pair = ours && ours.points.find((point) => point[1] === i);
+          if (value === null) {  // told on the side where the line has more room, once of ours and the paper's
+            if (pair && pair[0] === null) return;
             const places = data.series.flatMap((other) => other.points).filter((p) => p[1] === i && p[0] !== null).map((p) => x(p[0]));
             const left = places.length > 0 && d3.min(places) - box.left > box.right - d3.max(places);
             at.append('text').attr('class', 'named').attr('x', left ? box.left + 4 : box.right).attr('y', y + 4)
-                .attr('text-anchor', left ? 'start' : 'end').attr('font-size', 11).text('does not fit');
+                .attr('text-anchor', left ? 'start' : 'end').attr('font-size', 11).text(paper ? 'published: does not fit' : 'does not fit');
             return;
           }
-          const pair = ours && ours.points.find((point) => point[1] === i);
           if (pair && pair[0] !== null) at.append('line').attr('class', 'link').attr('x1', x(value)).attr('x2', x(pair[0])).attr('y1', y).attr('y2', y);
           if (one.low[n] != null && one.high[n] != null)
             at.append('line').attr('class', 'spread').attr('x1', x(one.low[n])).attr('x2', x(one.high[n])).attr('y1', y).attr('y2', y);
@@ -177,17 +178,19 @@
   draw.lines = draw.steps;
 
   // Drawn for the width that there is, again when it changes; what is folded is drawn when it opens.
-  const widths = new ResizeObserver((entries) => {
-    for (const {target, contentRect} of entries) {
-      const width = Math.round(contentRect.width);
-      if (width < 60 || target.drawn === width) continue;
-      target.drawn = width;
-      const data = JSON.parse(target.dataset.plot);
-      const svg = d3.select(target).html('').append('svg').attr('width', width).attr('height', 100).attr('aria-hidden', 'true');
-      svg.attr('height', draw[data.kind](svg, data, width));
-    }
-  });
-  for (const drawing of document.querySelectorAll('.drawing')) widths.observe(drawing);
+  function drawIn(target) {
+    const width = target.clientWidth;
+    if (width < 60 || target.drawn === width) return;
+    target.drawn = width;
+    const data = JSON.parse(target.dataset.plot);
+    const svg = d3.select(target).html('').append('svg').attr('width', width).attr('height', 100).attr('aria-hidden', 'true');
+    svg.attr('height', draw[data.kind](svg, data, width));
+  }
+  const widths = new ResizeObserver((entries) => requestAnimationFrame(() => entries.forEach((entry) => drawIn(entry.target))));
+  for (const drawing of document.querySelectorAll('.drawing')) {
+    drawIn(drawing);
+    widths.observe(drawing);
+  }
 
   // What data-tip says, shown by mouse, touch and keyboard: in a table arrows go from cell to cell.
   const tip = document.getElementById('tip');

@@ -24,7 +24,7 @@ from .facts import WORDS, Facts
 from .gate import Gate
 from .grid import Plot
 from .made import made
-from .table import Block, Cell, Column, Row, Table, load, spec
+from .table import FILES, Block, Cell, Column, Row, Table, load, spec
 
 # Tables that are made of others.
 derived = importlib.import_module(".derived", __package__) if importlib.util.find_spec(f"{__package__}.derived") else None
@@ -88,10 +88,11 @@ class Terms:
 
 @functools.lru_cache(None)
 def environment() -> jinja2.Environment:
-    made = jinja2.Environment(loader=jinja2.FileSystemLoader(str(TEMPLATES)), undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True,
+    made = jinja2.Environment(loader=jinja2.FileSystemLoader(str(TEMPLATES)), undefined=jinja2.StrictUndefined, trim_blocks=True,
+                              lstrip_blocks=True, keep_trailing_newline=True,
                               autoescape=lambda name: bool(name) and name.endswith(".html"))
     made.filters.update(latex=latex, plain=plain, markdown=markdown, seconds=words.seconds, faster=words.faster, compared=words.compared,
-                        listed=words.listed, longer=words.longer, count=words.count, json=lambda value: Markup(json.dumps(value).replace("<", "\\u003c")))
+                        longer=words.longer, count=words.count, json=json.dumps)
     return made
 
 
@@ -131,13 +132,14 @@ class Results:
         return len(self.rows) <= 6 < len(self.header)
 
 
-def per(table: Table, row: Row, default: str) -> str:
+def unit(row: Row, label: str) -> str:
     """Inference trains nothing."""
-    return "s for one pass" if "mode=inference" in row.workload else "s " + default.partition("seconds ")[2]
+    return "seconds per pass" if "mode=inference" in row.workload else label
 
 
-def _tip(table: Table, cell: Cell, label: str) -> str:
-    lines = [f"{cell.kind}: {words.seconds(cell.median)} {per(table, cell.row, label)}" if cell.median else f"{cell.kind}: does not fit"]
+def _tip(cell: Cell, label: str) -> str:
+    time = f"{words.seconds(cell.median)} {unit(cell.row, label).replace('seconds', 's', 1)}" if cell.median else "does not fit"
+    lines = [f"{cell.kind}: {time}"]
     if cell.sampled and cell.records:
         lines.append(f"median of {cell.seeds} seed{'' if cell.seeds == 1 else 's'}"
                      + (f", {words.seconds(cell.low)} to {words.seconds(cell.high)} s" if cell.low != cell.high else ""))
@@ -165,35 +167,35 @@ def explain(columns: Sequence[Column]) -> Dict[str, str]:
     return tips
 
 
-def show(table: Table, cell: Cell, label: str) -> Shown:
+def show(cell: Cell, label: str) -> Shown:
     if not cell.run:
         return Shown("–" if cell.state == "absent" else "not run", key=f"{cell.block.key}/{cell.row.key}/{cell.column.key}", tip=cell.note)
     published = "" if cell.published is None else "OOM" if math.isinf(cell.published) else f"{cell.published:g}"
     letter = cell.kind[0] if cell.kind in ("fitted", "predicted") else ""
     return Shown(words.seconds(cell.median) if cell.median else "OOM", published, letter + ("!" if cell.same_verdict is False else ""),
-                 _tip(table, cell, label), f"{cell.block.key}/{cell.row.key}/{cell.column.key}", cell.median)
+                 _tip(cell, label), f"{cell.block.key}/{cell.row.key}/{cell.column.key}", cell.median)
 
 
-def by_workload(table: Table, block: Block, columns: Sequence[Column], label: str, extra: bool = True) -> Results:
+def by_workload(block: Block, columns: Sequence[Column], label: str) -> Results:
     """Some columns, the best search and the bound; a line for each workload."""
     searches = any(column.group == "search" and column not in columns for column in block.columns)
-    header = ["workload"] + [column.title for column in columns] + (["best search"] if searches and extra else []) + (["proven bound"] if extra else [])
     rows = []
     for row in block.rows:
-        cells = [show(table, block.at(row.key, column.key), label) for column in columns]
+        cells = [show(block.at(row.key, column.key), label) for column in columns]
         best = plots.best_search(block, row)
-        if searches and extra:
-            cells.append(Shown(words.seconds(best.median), tip=_tip(table, best, label), value=best.median, by=best.column.title) if best else Shown("–"))
-        if extra:
-            bound = block.bound(row.key)
-            cells.append(Shown(words.seconds(bound), value=bound))
-        rows.append((row.name, cells))
+        if searches and best:
+            cells.append(Shown(words.seconds(best.median), tip=_tip(best, label), value=best.median, by=best.column.title))
+        elif searches:
+            cells.append(Shown("–"))
+        bound = block.bound(row.key)
+        rows.append((row.name, cells + [Shown(words.seconds(bound), value=bound)]))
+    header = ["workload", *(column.title for column in columns), *(["best search"] if searches else []), "proven bound"]
     return Results(block.title, header, rows, block.note, tips=explain(block.columns))
 
 
 def by_agent(table: Table, block: Block, label: str) -> Results:
     """Every cell; a line for each agent."""
-    rows = [(column.title, [show(table, block.at(row.key, column.key), label) for row in block.rows]) for column in block.columns]
+    rows = [(column.title, [show(block.at(row.key, column.key), label) for row in block.rows]) for column in block.columns]
     bounds = [block.bound(row.key) for row in block.rows]
     rows.append(("proven bound", [Shown(words.seconds(bound), value=bound) for bound in bounds]))
     title = "All agents" + (f": {block.title}" if len(table.blocks) > 1 else "")
@@ -248,9 +250,9 @@ class Page:
 
     def _finding(self, **facts: Any) -> Tuple[Dict[str, Any], str]:
         """The finding's file: what it asks of the page in front, between lines of three dashes, then the lead."""
-        own = f"findings/{self.name}.md"
+        own = f"findings/{self.name}.md" if self.table is None or self.table.file.parent == FILES else ""  # of a user's none is known
         sentences = environment().overlay(trim_blocks=False, lstrip_blocks=False)
-        template = sentences.get_template(own if (TEMPLATES / own).is_file() else "findings/default.md")
+        template = sentences.get_template(own if own and (TEMPLATES / own).is_file() else "findings/default.md")
         text = template.render(words=words, studies=studies, **facts).lstrip()
         front, lead = re.fullmatch(r"(?:---\n(.*?)\n---\n)?(.*)", text, re.DOTALL).groups()
         return yaml.safe_load(front or "") or {}, lead.strip()
@@ -306,7 +308,8 @@ class Page:
         values = []
         for clock in studies.CLAIMED_CLOCKS:
             estimates = [study.of_row(row, clock) for row in rows] + [study.mean(clock)]
-            values.append((clock, f"b{len(values)}", {str(i): tuple(100 * (x - 1) for x in (e.value, e.low, e.high)) for i, e in enumerate(estimates) if e}))
+            percents = {str(i): tuple(100 * (x - 1) for x in (one.value, one.low, one.high)) for i, one in enumerate(estimates) if one}
+            values.append((clock, f"b{len(values)}", percents))
         values.append(("published", "paper", {str(len(rows)): (-13.2, None, None)}))
         names = [(str(i), name) for i, name in enumerate([row.name for row in rows] + ["geometric mean"])]
         plot = plots.by_column(names, values, self.says["plot"]["label"], order=False)
@@ -317,7 +320,8 @@ class Page:
         """One that the finding names."""
         column = self.table.blocks[0].column(key)
         if column is None:
-            raise InputError(f"findings/{self.name}.md: the table has no column {key}; it has {', '.join(one.key for one in self.table.blocks[0].columns)}.")
+            known = ", ".join(one.key for one in self.table.blocks[0].columns)
+            raise InputError(f"findings/{self.name}.md: the table has no column {key}; it has {known}.")
         return column
 
     def _columns(self, block: Block) -> List[Column]:
@@ -335,7 +339,7 @@ class Page:
         against: Dict[str, str] = self.says.get("plot", {}).get("against", {})
         block = self.table.blocks[0]
         if not over and not against:
-            return by_workload(self.table, block, self._columns(block), self.label)
+            return by_workload(block, self._columns(block), self.label)
         base = self._column(over).title if over else "the whole agent"
         several = len(self.table.blocks) > 1
         rows = []
@@ -350,7 +354,7 @@ class Page:
                 cells.append(Shown(words.faster(estimate.value), tip=words.compared(estimate), value=estimate.value))
             order = cells[0].value if cells[0].value is not None else 1.0 if cells[0].text == "–" else math.inf
             if not several and len(block.rows) <= 8:
-                cells += [show(self.table, block.at(row.key, column.key), self.label) for row in block.rows]
+                cells += [show(block.at(row.key, column.key), self.label) for row in block.rows]
             rows.append((order, column.title, cells))
         rows.sort(key=lambda row: row[0])
         header = ["placed by"] + ([one.title for one in self.table.blocks] if several else [f"than {base}"])
@@ -366,7 +370,8 @@ class Page:
         if not full.means or not wanted:
             return full
         titles = {self.table.blocks[0].column(key).title for key in wanted}
-        return Results(full.title, full.header[:1 + full.means], [(name, cells[:full.means]) for name, cells in full.rows if name in titles], full.note)
+        rows = [(name, cells[:full.means]) for name, cells in full.rows if name in titles]
+        return Results(full.title, full.header[:1 + full.means], rows, full.note)
 
     @functools.cached_property
     def claims(self) -> List[Tuple[str, Dict[str, int], List[Line]]]:
@@ -388,7 +393,7 @@ class Page:
     def curves(self) -> List[Plot]:
         block = self.table.blocks[0]
         keys = [*self.says.get("plot", {}).get("columns", {}), *(column.key for column in self._columns(block))]  # colours as in the main plot
-        made = [plots.curves(block, row, keys, self.label) for row in block.rows]
+        made = [plots.curves(block, row, keys, unit(row, self.label)) for row in block.rows]
         return [plot for plot in made if plot]
 
     @functools.cached_property
@@ -410,6 +415,12 @@ class Page:
     @property
     def sections(self) -> List[Any]:
         return [part for part in self.parts if part is not self.plot]
+
+    @property
+    def units(self) -> str:
+        """Of its cells."""
+        inference = any("mode=inference" in row.workload for block in self.table.blocks for row in block.rows)
+        return self.label.capitalize() + (" (inference: per pass)" if inference else "")
 
     @property
     def summary(self) -> str:
@@ -450,7 +461,8 @@ def render(template: str, **values: Any) -> str:
 def as_csv(table: Table) -> str:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(["block", "workload", "gpus", "column", "kind", "state", "ours_s", "low_s", "high_s", "seeds", "published_s", "proven_bound_s", "note"])
+    writer.writerow(["block", "workload", "gpus", "column", "kind", "state", "ours_s", "low_s", "high_s", "seeds", "published_s",
+                     "proven_bound_s", "note"])
     for cell in table.cells:
         writer.writerow([cell_of_csv("" if value is None else "OOM" if value == math.inf else value) for value in (
             cell.block.key, cell.row.title, cell.row.gpus or "", cell.column.title, cell.kind, cell.state, cell.median, cell.low, cell.high,

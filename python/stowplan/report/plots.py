@@ -26,7 +26,7 @@ def log_ticks(low: float, high: float) -> List[float]:
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     best: List[float] = []
     for steps in STEPS:
-        ticks = [step * 10.0**power for power in powers for step in steps if low <= step * 10.0**power * 1.0001 and step * 10.0**power <= high * 1.0001]
+        ticks = [tick for power in powers for step in steps for tick in [step * 10.0**power] if low <= tick * 1.0001 and tick <= high * 1.0001]
         if len(ticks) <= MOST_TICKS or len(best) < 3:
             best = ticks if len(ticks) <= MOST_TICKS else ticks[::math.ceil(len(ticks) / MOST_TICKS)]
     return best if len(best) >= 3 else linear_ticks(low, high)
