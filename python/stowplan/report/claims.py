@@ -11,7 +11,7 @@ from .gate import Gate
 from .table import Block, Cell, Column, Estimate, Table, mean_over, median, over, spec
 
 HOLDS, FAILS, OPEN, UNLEARNED, UNTESTED = "holds", "does not hold", "undecided", "did not learn", "cannot be tested here"
-#: What is nearer than this is level.
+#: What is nearer than this is a tie.
 TIE = 0.01
 RANDOM = ("random_op", "random_group", "random_block")
 LOCAL_SEARCH = ("local_search", "local_search_trivial")
@@ -103,7 +103,7 @@ def _judge(verdict: Verdict, estimate: Estimate, claim: Claim, more_graphs: bool
     verdict.word = at_most(estimate, claim.limit, claim.strict)
     verdict.ours = words.compared(estimate)
     if claim.limit == 1 and estimate.tie:
-        verdict.ours += ", level"
+        verdict.ours += ", a tie"
     if verdict.word == OPEN and not estimate.open and not more_graphs:
         seeds = estimate.seeds_to_decide(claim.limit)
         verdict.ours += f"; about {seeds} seeds would decide" if seeds else "; more than 1,000 seeds would decide"
@@ -188,7 +188,7 @@ def _ratio(claim: Claim) -> List[Verdict]:
 
 
 def _beats_all(claim: Claim, text: str, column: str, opponents: List[str]) -> Verdict:
-    """Holds if every row is won, does not if one is lost; level is not won. At equal samples alone."""
+    """Holds if every row is won, does not if one is lost; a tie is not won. At equal samples alone."""
     verdict = claim.verdict(text)
     verdict.subjects = [column]
     tally = _Tally()
@@ -310,7 +310,7 @@ def _fewer_samples(claim: Claim) -> List[Verdict]:
                 tally.add(row.name, OPEN, "both end on one device")
                 continue
             word = _at_least(estimate, claim) if ours.median is not None or theirs.median is not None else OPEN
-            tally.add(row.name, word, "never" if estimate.value == 0 else f"{words.seconds(estimate.value)} times fewer")
+            tally.add(row.name, word, words.fewer(estimate.value))
         tally.fill(verdict, len(claim.block.rows), claim.says.get("in_rows", len(claim.block.rows)))
         if on_one and len(on_one) == sum(map(len, tally.rows.values())):
             verdict.word, verdict.ours = OPEN, "both end on one device in every row"
@@ -387,7 +387,7 @@ def _slower(claim: Claim) -> List[Verdict]:
     pairs = [(claim.block.at(row, column), claim.block.at(row, claim.than[0])) for row in claim.rows for column in claim.columns]
     ratios = [ours.median / one.median for ours, one in pairs if ours.median is not None and one.median is not None]
     if ratios and all(cell.run for pair in pairs for cell in pair):
-        verdict.ours = f"{min(ratios):.2f} to {max(ratios):.2f} times as long"
+        verdict.ours = f"{words.faster(min(ratios))} to {words.faster(max(ratios))}"
         verdict.word = HOLDS if min(ratios) >= claim.limit else FAILS
     return [verdict]
 

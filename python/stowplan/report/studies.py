@@ -71,7 +71,7 @@ class Pretraining:
                                         (f"Pre-training saves training time on average (the direction alone; {clock})", 1, True)):
                 verdict = claims_module.Verdict(text, subjects=[WITH, WITHOUT], see="the columns of the other clocks")
                 if mean is not None:
-                    verdict.ours = words.compared(mean)
+                    verdict.ours = words.longer(mean)
                     verdict.word = claims_module.at_most(mean, limit, strict)
                 made.append(verdict)
         return made

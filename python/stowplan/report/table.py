@@ -238,8 +238,13 @@ class Table:
         self.folder = folder
         self.file = file
         self.says: Dict[str, Any] = yaml.safe_load(file.read_text(encoding="utf-8"))
-        self.title: str = self.says["title"]
-        self.blocks = _blocks(folder, self.says)
+        self.title: str = str(self.says.get("title", name))
+        try:
+            self.blocks = _blocks(folder, self.says)
+        except (KeyError, ValueError) as error:
+            raise InputError(f"{folder}: cells.csv or rows.csv is not as `stowplan table show {name}` writes it ({error}).") from None
+        if not self.blocks:
+            raise InputError(f"{folder / 'cells.csv'}: has no cells; `stowplan table run {name}` runs some.")
 
     def block(self, key: str = "") -> Block:
         return self.blocks[0] if not key else next(block for block in self.blocks if block.key == key)
@@ -255,7 +260,10 @@ def load(name: str, results: Path) -> Table:
     if not file.is_file():
         known = ", ".join(sorted(path.stem for path in FILES.glob("*.yaml") if path.stem != "columns"))
         raise InputError(f"there is no table {name}; there are {known}.")
-    name = yaml.safe_load(file.read_text(encoding="utf-8")).get("name", file.stem)
+    says = yaml.safe_load(file.read_text(encoding="utf-8"))
+    if not isinstance(says, dict):
+        raise InputError(f"{file}: is no file of a table, which begins with `format: stowplan.experiment`.")
+    name = str(says.get("name", file.stem))
     folder = results / name
     for wanted in ("cells.csv", "rows.csv"):
         if not (folder / wanted).is_file():

@@ -52,12 +52,20 @@ def compared(estimate: Estimate, of: str = "") -> str:
     if max(low, high, estimate.value) > 2 or low == 0:
         between = f"{seconds(low)} to {'no end' if math.isinf(high) else seconds(high)} times as long"
     elif high <= 1 and estimate.value <= 1:
-        between = f"{_percent(high)} to {_percent(low)}"
+        between = _span(high, low)
     elif low >= 1 and estimate.value >= 1:
-        between = f"{_percent(low)} to {_percent(high)}"
+        between = _span(low, high)
     else:
         between = f"{faster(low)} to {faster(high)}"
     return f"{text} (90 % interval {between}; {of})"
+
+
+def _span(least: float, most: float) -> str:
+    """Of percents: "12 to 23", "10.2 to 10.4", "less than 0.1 wide"."""
+    ends = _percent(least), _percent(most)
+    if ends[0] == ends[1]:
+        ends = tuple(f"{abs(1 - ratio) * 100:.1f}" for ratio in (least, most))
+    return f"{ends[0]} to {ends[1]}" if ends[0] != ends[1] else "less than 0.1 wide"
 
 
 def times(estimate: Estimate) -> str:
@@ -70,6 +78,16 @@ def times(estimate: Estimate) -> str:
         return f"{text} ({of}, too few for an interval)"
     high = "no end" if math.isinf(estimate.high) else seconds(estimate.high)
     return f"{text} (90 % interval {seconds(estimate.low)} to {high}; {of})"
+
+
+def longer(estimate: Estimate) -> str:
+    """Of times that are no steps: "39 % longer (90 % interval 11 % shorter to 64 % longer; 10 seeds)"."""
+    return compared(estimate).replace("faster", "shorter").replace("slower", "longer")
+
+
+def fewer(speedup: float) -> str:
+    """"1.6 times fewer", "2.8 times more", "never" where they are never enough."""
+    return "never" if speedup == 0 else f"{seconds(speedup)} times fewer" if speedup >= 1 else f"{seconds(1 / speedup)} times more"
 
 
 def listed(items: List[str]) -> str:

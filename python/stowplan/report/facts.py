@@ -1,0 +1,152 @@
+"""The numbers that findings quote: one table's geometric means, its distance from the paper, what became of its claims."""
+
+import math
+import statistics
+from collections import Counter
+from typing import Dict, List, Optional, Set, Tuple
+
+from . import words
+from .claims import FAILS, HOLDS, LOCAL_SEARCH, OPEN, UNLEARNED, UNTESTED, Verdict, why_not_learned
+from .gate import Gate
+from .plots import best_search
+from .table import Block, Cell, Estimate, Row, Table, geometric_mean, mean_over
+
+WORDS = (HOLDS, FAILS, OPEN, UNLEARNED, UNTESTED)
+#: What is nearer than this, with an interval that has 1 in it, is told as "just as fast".
+NEAR = 0.02
+
+
+class Facts:
+    def __init__(self, table: Table, verdicts: List[Verdict], gate: Gate) -> None:
+        self.table = table
+        self.verdicts = verdicts
+        self.gate = gate
+
+    def block(self, key: str = "") -> Block:
+        return self.table.block(key)
+
+    @property
+    def has_published(self) -> bool:
+        return any(cell.published is not None for cell in self.table.blocks[0].cells.values())
+
+    # ---- one column against another, geometric mean over rows
+
+    def pairs(self, ours: str, theirs: str, block: str = "", published: bool = False) -> List[Tuple[Cell, Cell]]:
+        """Rows where both fit; `published`: where both have a published number as well. Block "*": of all blocks."""
+        blocks = self.table.blocks if block == "*" else [self.block(block)]
+        pairs = [(one.at(row.key, ours), one.at(row.key, theirs)) for one in blocks for row in one.rows]
+        return [(a, b) for a, b in pairs if a.median is not None and b.median is not None
+                and (not published or (a.ratio is not None and b.ratio is not None))]
+
+    def ratio(self, ours: str, theirs: str, block: str = "", published: bool = False) -> Estimate:
+        return mean_over(self.pairs(ours, theirs, block, published), self.block("" if block == "*" else block).more_graphs)
+
+    def faster(self, ours: str, theirs: str, block: str = "", published: bool = False) -> str:
+        """"18 % faster"."""
+        return words.faster(self.ratio(ours, theirs, block, published).value)
+
+    def compared(self, ours: str, theirs: str, block: str = "", published: bool = False) -> str:
+        """"18 % faster (90 % interval 17 to 19; 4 seeds)"."""
+        return words.compared(self.ratio(ours, theirs, block, published))
+
+    def about(self, ours: str, theirs: str, block: str = "", published: bool = False) -> str:
+        """"just as fast" where nothing tells them apart, else "18 % faster"."""
+        one = self.ratio(ours, theirs, block, published)
+        return "just as fast" if abs(one.value - 1) < NEAR and one.low <= 1 <= one.high else words.faster(one.value)
+
+    def paper(self, ours: str, theirs: str) -> str:
+        """The same by the published numbers, in the rows that have both here and there."""
+        return words.faster(geometric_mean([a.published / b.published for a, b in self.pairs(ours, theirs, published=True)]))
+
+    # ---- searches, learners, bounds
+
+    def _rows(self) -> List[Tuple[Block, Row]]:
+        """Of the first block, which others ask again under other rules; where nothing was published, of all blocks."""
+        blocks = self.table.blocks[:1] if self.has_published else self.table.blocks
+        return [(block, row) for block in blocks for row in block.rows]
+
+    def _best(self, block: Block, row: Row, group: str) -> Optional[Cell]:
+        """At the budget of the table."""
+        cells = [cell for cell in block.of_row(row.key) if cell.column.group == group and not cell.column.has_own_budget
+                 and cell.median is not None and not cell.column.untrained]
+        return min(cells, key=lambda cell: cell.median, default=None)
+
+    def _against_learners(self, local: bool) -> str:
+        ratios = []
+        for block, row in self._rows():
+            learner = self._best(block, row, "learner")
+            search = self._best(block, row, "search")
+            if local and learner is not None:
+                cells = [block.cells.get((row.key, key)) for key in LOCAL_SEARCH]
+                cells = [cell for cell in cells if cell is not None and cell.median is not None and cell.budget == learner.budget]
+                search = min(cells, key=lambda cell: cell.median, default=None)
+            if learner and search and learner.budget == search.budget:
+                ratios.append(search.median / learner.median)
+        return words.faster(geometric_mean(ratios)) if ratios else ""
+
+    @property
+    def local_search(self) -> str:
+        """The better local search of each row against the best learner of it, at equal samples."""
+        return self._against_learners(True)
+
+    @property
+    def search(self) -> str:
+        """The best search of each row against the best learner of it, at equal samples; some also use surrogate evaluations."""
+        return self._against_learners(False)
+
+    @property
+    def over_bound(self) -> str:
+        """How much slower the best search is than the proven bound."""
+        found = [(best_search(block, row), block.bound(row.key)) for block, row in self._rows()]
+        ratios = [cell.median / bound for cell, bound in found if cell and bound]
+        return words.faster(geometric_mean(ratios)) if ratios else ""
+
+    @property
+    def best_searcher(self) -> Tuple[str, int, int]:
+        """Who wins most rows among the searches: name, rows won, rows."""
+        won = Counter(cell.column.title for block, row in self._rows() for cell in [best_search(block, row)] if cell)
+        name, times = won.most_common(1)[0] if won else ("", 0)
+        return name, times, sum(won.values())
+
+    # ---- distance from the paper
+
+    def close(self, kind: str, block: Optional[Block] = None) -> Tuple[List[Cell], List[Cell]]:
+        """Cells of a kind with both numbers, each number once, and those left out: of predicted ones what the fit has seen."""
+        block = block or self.table.blocks[0]
+        cells: List[Cell] = []
+        seen: List[Cell] = []
+        for cell in block.cells.values():
+            if cell.kind != kind or cell.ratio is None or any(
+                    one.column.key == cell.column.key and one.row.model == cell.row.model and one.published == cell.published for one in cells):
+                continue
+            (seen if kind == "predicted" and self._seen(cell) else cells).append(cell)
+        return cells, seen
+
+    def _fitted(self) -> Set[Tuple[str, str]]:
+        return {(cell.row.model, cell.column.key) for cell in self.table.cells if cell.kind == "fitted"}
+
+    def _seen(self, cell: Cell) -> bool:
+        """Whether the fit has seen its number, here, in another row, or as a cell that it repeats."""
+        fitted = self._fitted()
+        repeats = any(other is not cell and other.median == cell.median and other.ratio == cell.ratio and (cell.row.model, other.column.key) in fitted
+                      for other in cell.block.of_row(cell.row.key))
+        return repeats or (cell.row.model, cell.column.key) in fitted
+
+    def error(self, kind: str) -> Optional[float]:
+        """Median distance from the published numbers in %."""
+        cells, _ = self.close(kind)
+        return 100 * statistics.median([abs(cell.ratio - 1) for cell in cells]) if cells else None
+
+    # ---- claims
+
+    def counts(self, of_paper: bool) -> Dict[str, int]:
+        """Verdicts by word, those that there are."""
+        found = Counter(verdict.word for verdict in self.verdicts if verdict.of_paper == of_paper)
+        return {word: found[word] for word in WORDS if found[word]}
+
+    @property
+    def unlearned(self) -> List[str]:
+        """Why those that claims are about did not learn, over all rows of the first block; who lost in one row alone is named in its claims."""
+        asked = {subject for verdict in self.verdicts if verdict.word == UNLEARNED for subject in verdict.subjects}
+        whys = [why_not_learned(self.gate, self.block(), [], column.key) for column in self.block().columns if column.key in asked]
+        return [why for why in whys if why]
