@@ -1,5 +1,5 @@
 // Counts samples, keeps the best, writes the curve. A sample is one evaluation of one complete placement,
-// whoever asks and for whatever reason; nothing goes past it (docs/protocol.md#samples).
+// whoever asks and for whatever reason; nothing goes past it (docs/protocol_rules.md#samples).
 #pragma once
 
 #include <atomic>
@@ -19,7 +19,7 @@
 
 namespace stowplan::agents {
 
-// Modelled cost of a sample on the machine that is simulated (docs/protocol.md#clocks): a set-up, counted
+// Modelled cost of a sample on the machine that is simulated (docs/protocol_rules.md#clocks): a set-up, counted
 // apart, and so many steps, none longer than the cutoff. A placement that does not fit costs its set-up
 // alone.
 inline constexpr int kMachineSteps = 10;
@@ -64,7 +64,7 @@ class Evaluator {
                       std::optional<sim::Picos> cutoff = std::nullopt);
   std::vector<Evaluation> EvaluateBatch(std::span<const UnitPlacement> placements, bool want_starts = false);
 
-  // An agent stands for a placement (docs/protocol.md#proposals): one per draw for one-shot agents, one
+  // An agent stands for a placement (docs/protocol_rules.md#proposals): one per draw for one-shot agents, one
   // per episode for Placeto.
   void CountProposal() { ++proposals_; }
 

@@ -85,7 +85,7 @@ Rows OneShot() {
 // What ICML'17 and ICLR'18 have in common.
 constexpr const char* kReinforce =
     "learner=reinforce,reward=root,baseline=average,standardise=no,loss=sum,entropy=0,target=0";
-// What Mars is recalled to have learned with (low confidence; docs/protocol.md#mars).
+// What Mars is recalled to have learned with (low confidence; docs/protocol_rules.md#mars).
 constexpr const char* kPpo =
     "batch=10,reward=root,baseline=average,standardise=no,lr=3e-4,lr_end=3e-4,entropy=1e-3,entropy_end=1e-3,"
     "target=0";

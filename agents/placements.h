@@ -14,7 +14,7 @@ namespace stowplan::agents {
 UnitPlacement UniformPlacement(const Task& task, Rng& rng);
 
 // The start of every agent that starts at random: one seed gives all agents of a row the same one
-// (docs/protocol.md#seeds).
+// (docs/protocol_rules.md#seeds).
 UnitPlacement StartPlacement(const Task& task, std::uint64_t seed);
 
 // What the agent `expert` places by its rule=auto (expert.cpp).

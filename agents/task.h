@@ -1,4 +1,4 @@
-// What an agent sees: units to place, their features, the devices (docs/protocol.md#what-agents-see).
+// What an agent sees: units to place, their features, the devices (docs/protocol_rules.md#what-agents-see).
 #pragma once
 
 #include <cstdint>

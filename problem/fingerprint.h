@@ -1,5 +1,5 @@
 // A hash of everything that decides a simulated result: the scenario's name in results
-// (docs/protocol.md#scenario).
+// (docs/protocol_rules.md#scenario).
 #pragma once
 
 #include <cstdint>

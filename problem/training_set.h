@@ -1,5 +1,5 @@
 // Several graphs that one policy is trained on, with a budget that they share evenly
-// (docs/protocol.md#generalisation).
+// (docs/protocol_rules.md#generalisation).
 #pragma once
 
 #include <atomic>

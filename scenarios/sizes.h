@@ -9,7 +9,7 @@ namespace stowplan::scenarios {
 double ForwardMultiplyAdds(const sim::OpGraph& graph);
 
 // Bytes of all outputs of all forward ops, whoever owns the storage, without views: "activations"
-// (docs/protocol.md#memory). Live peaks are smaller.
+// (docs/protocol_rules.md#memory). Live peaks are smaller.
 sim::Bytes SumOfForwardOutputs(const sim::OpGraph& graph);
 
 }  // namespace stowplan::scenarios

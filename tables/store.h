@@ -1,5 +1,5 @@
 // The working store of tables: one SQLite file, ignored by git. A finished cell is one transaction, so that
-// neither Ctrl-C nor kill -9 loses one or leaves half of one (docs/protocol.md#resume).
+// neither Ctrl-C nor kill -9 loses one or leaves half of one (docs/protocol_rules.md#resume).
 #pragma once
 
 #include <cstdint>

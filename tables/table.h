@@ -16,7 +16,7 @@ struct PublishedCell {
   std::optional<double> value;  // seconds; empty with OOM
 };
 
-// docs/protocol.md#kinds-of-cells. Only predicted cells enter an accuracy figure.
+// docs/protocol_rules.md#kinds-of-cells. Only predicted cells enter an accuracy figure.
 enum class CellKind : std::uint8_t {
   kFitted,     // the testbed's parameters were chosen to meet it
   kPredicted,  // a placement fixed by a rule, simulated
@@ -66,7 +66,7 @@ struct TableLine {       // a row of the table
 };
 
 // What trained and zero-shot cells start from: one policy for each agent and seed, trained on graphs that are no rows
-// (docs/protocol.md#generalisation).
+// (docs/protocol_rules.md#generalisation).
 struct PolicyTraining {
   std::vector<std::string> workloads;  // specs; on the cluster and with the grouper of the block's rows
   std::int64_t samples = 0;            // all graphs together
@@ -85,7 +85,7 @@ struct TableBlock {
   bool paper_budget = false;  // its rows spend their paper_samples under --budget standard too
 };
 
-// One number that the fitted cells may choose (docs/protocol.md#fitted): an efficiency of some op classes on
+// One number that the fitted cells may choose (docs/protocol_rules.md#fitted): an efficiency of some op classes on
 // one device kind, or the dispatch cost of one framework op there. Nothing is fitted for a single row.
 struct TableParameter {
   std::string kind;                  // of the hardware catalogue
@@ -104,7 +104,7 @@ struct BorrowedRates {
   std::string as_kind;  // here
 };
 
-// docs/protocol.md#budgets: quick shows in minutes that everything works, standard is what is committed,
+// docs/protocol_rules.md#budgets: quick shows in minutes that everything works, standard is what is committed,
 // paper what the papers spent.
 enum class BudgetSize : std::uint8_t { kQuick, kStandard, kPaper };
 const char* ToString(BudgetSize size);

@@ -1,4 +1,4 @@
-// Proven lower bounds on the runtime of any placement of a problem (docs/protocol.md#lower-bound).
+// Proven lower bounds on the runtime of any placement of a problem (docs/protocol_rules.md#lower-bound).
 #pragma once
 
 #include <algorithm>

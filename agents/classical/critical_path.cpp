@@ -1,4 +1,4 @@
-// The heuristic that `doppler` imitates (docs/protocol.md#doppler): list scheduling of whole units on all devices of
+// The heuristic that `doppler` imitates (docs/protocol_rules.md#doppler): list scheduling of whole units on all devices of
 // the task. Of the ready units the one with the longest path to the end is next, and goes where it ends first; ties go
 // to the first, where the published program draws. `heft` differs in what it ranks (ops), in filling gaps and in
 // minding memory.

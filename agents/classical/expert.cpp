@@ -1,5 +1,5 @@
 // What a person would do: the placement that the scenario gives, else a rule over the accelerators
-// (docs/protocol.md#experts).
+// (docs/protocol_rules.md#experts).
 //   rule=auto      branches where the graph's attribute `expert` says "branch", else layers
 //   rule=layers    stage l of L on GPU l * G / L (hierarchical, placeto)
 //   rule=modulo    stage l on GPU l mod G (sgdp, mars)

@@ -1,5 +1,5 @@
 // Recursive bisection by the METIS library (Karypis, Kumar, SIAM J. Sci. Comput. 1998) onto the GPUs, equal
-// shares, 3 % imbalance (docs/protocol.md#partitioners). Vertex weights are costs on the first GPU, edge
+// shares, 3 % imbalance (docs/protocol_rules.md#partitioners). Vertex weights are costs on the first GPU, edge
 // weights bytes; memory=yes balances persistent and output bytes as a second constraint. Fails where the
 // critical path matters more than the balance. One sample.
 #include <cstdint>

@@ -1,5 +1,5 @@
 // The task as partitioning libraries want it: an undirected graph with 32-bit integer weights
-// (docs/protocol.md#partitioners).
+// (docs/protocol_rules.md#partitioners).
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // Static mapping by the Scotch library (Pellegrini, Roman, 1996), the partitioner baseline of the papers
-// (docs/protocol.md#partitioners).
+// (docs/protocol_rules.md#partitioners).
 //   scotch   maps onto all devices of the task; cpu=no leaves the CPUs out
 //   mincut   the same call onto the GPUs alone: the MinCut baseline of ICML 2017 and ICLR 2018 was Scotch
 //            without the CPU among its targets (recalled; no setting of it is published). Parts are balanced,

@@ -1,4 +1,4 @@
-// How sure a comparison of two cells is: the 90 % interval of docs/protocol.md#statistics.
+// How sure a comparison of two cells is: the 90 % interval of docs/protocol_rules.md#statistics.
 //
 // Percentile bootstrap over seeds (Efron, Tibshirani: An Introduction to the Bootstrap, 1993, 13.3): the
 // seeds are drawn anew with replacement, the same draw for every cell because a seed gives all agents the

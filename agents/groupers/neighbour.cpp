@@ -1,4 +1,4 @@
-// Neighbour merging (docs/protocol.md#neighbour-merging): the group with the smallest cost + bytes / 7.6 GB/s
+// Neighbour merging (docs/protocol_rules.md#neighbour-merging): the group with the smallest cost + bytes / 7.6 GB/s
 // is merged into the neighbour with the heaviest edge unless a cycle of groups would arise, until `groups`
 // are left. A first pass merges only pairs where one is the other's single successor and that one its single
 // predecessor: these can never close a cycle.

@@ -34,7 +34,7 @@ class CheckpointClock {
   void Restart() { last_ = std::chrono::steady_clock::now(); }
 
  private:
-  // At most 60 s apart (docs/protocol.md#resume); one sample of a large graph and one update may lie between
+  // At most 60 s apart (docs/protocol_rules.md#resume); one sample of a large graph and one update may lie between
   // two looks.
   static constexpr std::chrono::seconds kPeriod{30};
   std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();

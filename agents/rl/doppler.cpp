@@ -2,7 +2,7 @@
 // both imitate a heuristic, then learn from the simulator.
 //
 // Source: Yao et al., DOPPLER: Dual-Policy Learning for Device Assignment in Asynchronous Dataflow Graphs, ICLR 2026
-// (docs/protocol.md#doppler). What is called read here is read in the authors' program; the paper itself was not seen.
+// (docs/protocol_rules.md#doppler). What is called read here is read in the authors' program; the paper itself was not seen.
 // The policies are doppler_policy.h, the learner is one_shot_learner.h.
 //
 // Read: both policies with message passing of their own, 6 rounds, widths 128 and 64, rectifiers of slope 0.1; a unit's
@@ -22,13 +22,13 @@
 //   - rates fall as its documentation says; in the program the fall does not reach Adam;
 //   - the reward is -sqrt(runtime / reference), there linear in ms, and is not discounted over the steps, there by 0.99;
 //   - the stage on the real system is left out; imitation has no entropy bonus (there 1e-3).
-// `tuned`: PPO and the learner of docs/protocol.md#tuned, smaller networks, offers that keep their size and two more
+// `tuned`: PPO and the learner of docs/protocol_rules.md#tuned, smaller networks, offers that keep their size and two more
 // numbers of an offer, actions drawn from the policies, a smoothed heuristic.
 //
 // Where it fails: two devices that offer the same get the same probability, whatever the unit; what sets the units apart
 // is their five numbers alone. The list schedule knows no contention and no memory. Paths are kept as lists of units, so
 // that graphs of many thousand units want groups. Entropy is held to 0.8 of what imitation leaves
-// (docs/protocol.md#tuned), with a weight from 0.01 to 0.1: beginning at 0.1 and rising to 1, as in the other learners, it
+// (docs/protocol_rules.md#tuned), with a weight from 0.01 to 0.1: beginning at 0.1 and rising to 1, as in the other learners, it
 // undid what was imitated (results/agents/doppler.md).
 #include "agents/rl/doppler_policy.h"
 #include "agents/rl/learners.h"

@@ -1,4 +1,4 @@
-// The two policies of `doppler` (docs/protocol.md#doppler): one selects which ready unit is next, the other places it,
+// The two policies of `doppler` (docs/protocol_rules.md#doppler): one selects which ready unit is next, the other places it,
 // until all units are placed. What they see beside the graph is what a list schedule offers (agents/classical/unit_schedule.h).
 //
 // All draws of a batch go step by step together. What was drawn is learned from by going the same steps again, all of

@@ -2,7 +2,7 @@
 // together by REINFORCE from the runtime of the placement.
 //
 // Source: Mirhoseini, Goldie et al., A Hierarchical Model for Device Placement, ICLR 2018, and its
-// open-source program in TensorFlow (docs/protocol.md#hierarchical and #as-shipped). What the networks are is
+// open-source program in TensorFlow (docs/protocol_rules.md#hierarchical and #as-shipped). What the networks are is
 // said in hierarchical_policy.h, grouper_features.h and sequence_placer.h, the learner in one_shot_learner.h.
 // "Ops" are the task's units: with a colocation set as unit, its ops' shapes are added and its type vector is
 // their mean.
@@ -12,8 +12,8 @@
 // published; expect early collapse. Preset `code`: every constant of the program, with the evidently intended gradient.
 // `as_shipped=yes` has its defect: the loss takes fresh draws and a zero input, so that its expected gradient
 // is zero. Preset `tuned`: the networks of `paper` without bounded logits; the placer's as in `rnn`, but offers
-// (offers.h) know groups by their work alone, not by order or transfers; the shared learner (docs/protocol.md#tuned),
-// 4 placements of each grouping; a grouper that starts from `clusters` (docs/protocol.md#clusters): where groups are
+// (offers.h) know groups by their work alone, not by order or transfers; the shared learner (docs/protocol_rules.md#tuned),
+// 4 placements of each grouping; a grouper that starts from `clusters` (docs/protocol_rules.md#clusters): where groups are
 // drawn at random, and anew each time, a group's device says nothing of any unit.
 //
 // Assumptions, where nothing is known:

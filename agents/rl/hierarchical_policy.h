@@ -1,5 +1,5 @@
 // A grouper and a placer: the first assigns each unit to a group, the second names a device for each group in
-// turn (docs/protocol.md#hierarchical). Several placements are drawn from each grouping.
+// turn (docs/protocol_rules.md#hierarchical). Several placements are drawn from each grouping.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ struct HierarchicalOptions {
   // change nothing, get no credit. 0 = a grouping at random, as published.
   double clusters = 0;
   int freeze = 0;  // from this update on the last devices are kept and groupings alone are drawn; 0 = never
-  bool as_shipped = false;  // learn from fresh draws and a zero input: docs/protocol.md#as-shipped
+  bool as_shipped = false;  // learn from fresh draws and a zero input: docs/protocol_rules.md#as-shipped
   SequenceOptions sequence;
 };
 

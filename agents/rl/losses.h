@@ -1,6 +1,6 @@
 // Losses of batches of whole draws: REINFORCE, and proximal policy optimisation (Schulman et al. 2017) for
 // episodes of length one. PPO takes its ratio for each decision, because the joint ratio of thousands of
-// nodes leaves the clip range at once (docs/protocol.md#ppo).
+// nodes leaves the clip range at once (docs/protocol_rules.md#ppo).
 #pragma once
 
 #include "agents/rl/reinforce.h"

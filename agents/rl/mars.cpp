@@ -1,7 +1,7 @@
 // `mars`: a graph encoder that was pre-trained without rewards, a sequence placer that works in segments, PPO.
 //
 // Source: Lan et al., Accelerated Device Placement Optimization with Contrastive Learning, ICPP 2021
-// (docs/protocol.md#mars). Known are the design and the results; what the parts are made of is recalled or
+// (docs/protocol_rules.md#mars). Known are the design and the results; what the parts are made of is recalled or
 // assumed. The layers are said in graph_convolution.h, graph_infomax.h and sequence_placer.h, the learner in
 // one_shot_learner.h.
 //
@@ -15,7 +15,7 @@
 //   - segments of 128 units in topological order, by depth and index, width 512 (128) [recalled: low];
 //   - the decoder starts from what the encoder ends the first segment with (ours, as in the other sequence models);
 //   - the learner of `paper`, with a range for each unit's ratio [recalled: low].
-// `tuned` changes the learner (docs/protocol.md#tuned), lets the decoder read the unit it is placing (`aligned`), which the
+// `tuned` changes the learner (docs/protocol_rules.md#tuned), lets the decoder read the unit it is placing (`aligned`), which the
 // design as recalled does not say, centres the logits (`centred`), pulls units to a neighbour's device (`stay`) and
 // tells them where a schedule would end them first (`offers`).
 // `pretrain=no` is the paper's ablation; `freeze=yes` keeps the encoder as pre-training left it; `graph=no` hides the

@@ -12,10 +12,10 @@
 namespace stowplan::agents::rl {
 
 enum class Reward : std::uint8_t {
-  // -sqrt(runtime in seconds), -10 if infeasible: the papers' (docs/protocol.md#infeasible-rewards).
+  // -sqrt(runtime in seconds), -10 if infeasible: the papers' (docs/protocol_rules.md#infeasible-rewards).
   kRoot,
   // -sqrt(runtime / reference runtime); an infeasible one also loses 1 and, for each device, the part by
-  // which its peak is above its capacity (docs/protocol.md#tuned).
+  // which its peak is above its capacity (docs/protocol_rules.md#tuned).
   kShaped,
 };
 double RewardOf(Reward kind, const Task& task, const Evaluation& evaluation);

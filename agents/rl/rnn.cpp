@@ -1,7 +1,7 @@
 // `rnn`: an LSTM reads the groups of the model, another names a device for each in turn; REINFORCE.
 //
 // Source: Mirhoseini et al., Device Placement Optimization with Reinforcement Learning, ICML 2017
-// (docs/protocol.md#rnn). The groups are the task's units; the published ones are co-location groups. What
+// (docs/protocol_rules.md#rnn). The groups are the task's units; the published ones are co-location groups. What
 // the networks are is said in sequence_placer.h, the learner in one_shot_learner.h.
 //
 // A group's vector, presets `tuned` and `paper`: mean over its ops of a learned embedding of their type
@@ -13,7 +13,7 @@
 //   - the learner of `paper`; only feasible draws from a quarter of the budget on is after some 5,000 updates as published;
 //   - the order of the groups: topological, by depth and index (ours);
 //   - the context goes into the logits, not into the decoder (ours, after the authors' later program).
-// Preset `tuned` is ours in its learner (PPO, entropy held; docs/protocol.md#tuned) and in its network: the decoder reads the
+// Preset `tuned` is ours in its learner (PPO, entropy held; docs/protocol_rules.md#tuned) and in its network: the decoder reads the
 // group it is placing (`aligned`), the logits are `centred` (without either it collapses onto one device), groups are pulled to
 // the device of a neighbour (`stay`) and told where a schedule would end them first (`offers`), attention is that of products and
 // the width is half as large, which is four times as fast.

@@ -2,7 +2,7 @@
 // before as memory (Transformer-XL without positions), and gates by which one set of weights serves several
 // graphs.
 //
-// As GDP and its successors describe it; recalled, not read (docs/protocol.md#sgdp). A layer is
+// As GDP and its successors describe it; recalled, not read (docs/protocol_rules.md#sgdp). A layer is
 //   x <- norm(x + attention(x)), x <- norm(x + ReLU(x A + a) B + b)
 // and its memory is what the segment before gave the layer, with stopped gradient. Since nothing is drawn in
 // between, all segments of a layer are computed before the next layer. Assumptions: keys and values of the

@@ -1,4 +1,4 @@
-// Sequence to sequence with attention (docs/protocol.md#rnn and #hierarchical): an LSTM reads the items,
+// Sequence to sequence with attention (docs/protocol_rules.md#rnn and #hierarchical): an LSTM reads the items,
 // another names a choice for each of them in turn, from its state and a mixture of what the first one said.
 //
 // As in TensorFlow's open planner: the choice before is fed back as an embedding of the decoder's width (a
@@ -6,7 +6,7 @@
 // projected memory and goes into the logits only, logits = tanh_constant * tanh([h, mixture] W /
 // temperature).
 //
-// Long sequences in segments, as Mars is recalled to do it (docs/protocol.md#mars): each segment is read on
+// Long sequences in segments, as Mars is recalled to do it (docs/protocol_rules.md#mars): each segment is read on
 // its own, in both directions, and attention stays inside it; the decoder's state runs on through all of
 // them, its gradient ends at their borders.
 #pragma once

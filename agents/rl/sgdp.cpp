@@ -2,7 +2,7 @@
 // `encoder_placer`, the same without superposition, to which Mars compares itself.
 //
 // Source of sgdp: Zhou et al., GDP (arXiv 1910.01578), in IEEE Micro 2020 as SGDP and in NeurIPS 2020 as GO
-// (docs/protocol.md#sgdp). Nearly all of it is recalled, not read; what layers there are is said in
+// (docs/protocol_rules.md#sgdp). Nearly all of it is recalled, not read; what layers there are is said in
 // graph_sage.h and segment_placer.h, the learner in one_shot_learner.h. One graph: `stowplan place`; a batch of
 // graphs: `stowplan train`; fine-tuning: `stowplan place --init`.
 //
@@ -17,11 +17,11 @@
 //   - segments of units in topological order, by depth and index (ours);
 //   - `passes` beyond one add the probabilities, less 1 / devices, times a weight to what the placer reads
 //     (ours); the number of GO is 3, of SGDP 1.
-// `tuned` changes the learner (docs/protocol.md#tuned), centres what the output reads over the units (`centred`: without
+// `tuned` changes the learner (docs/protocol_rules.md#tuned), centres what the output reads over the units (`centred`: without
 // that the policy stays undecided under a high entropy weight and goes to one device under a low one), and draws units one
 // after the other, each pulled to its neighbour's device (`stay`) and told where it would end first (`offers`).
 //
-// Source of encoder_placer: the comparison in Mars (ICPP 2021; docs/protocol.md#encoder-placer), which says
+// Source of encoder_placer: the comparison in Mars (ICPP 2021; docs/protocol_rules.md#encoder-placer), which says
 // no more than its design. It learns as `mars` does, so that designs are compared and not learners;
 // learner=reinforce is the other candidate. Both its learner and its sizes are assumptions.
 //

@@ -2,7 +2,7 @@
 // neighbour (moves.h) is drawn at every sample; a worse placement is taken with probability
 // exp(-loss / temperature). The loss is the growth of the overflow in capacities of the smallest device where
 // the overflow grows, else the growth of the runtime in reference runtimes: overflow first, then runtime
-// (docs/protocol.md#infeasible-rewards). The temperature falls geometrically from `hot` to `cold` over the
+// (docs/protocol_rules.md#infeasible-rewards). The temperature falls geometrically from `hot` to `cold` over the
 // budget; the defaults are tuned (results/tuning). Spends the whole budget.
 #include <algorithm>
 #include <cmath>

@@ -70,7 +70,7 @@ class Moves {
 };
 
 // The values of the setting `start` of the classical searches.
-//   random    the start that all agents of a row share (docs/protocol.md#seeds)
+//   random    the start that all agents of a row share (docs/protocol_rules.md#seeds)
 //   trivial   TrivialPlacements(), each of which is a sample
 // The placements to begin with, at least one.
 std::vector<UnitPlacement> StartsOf(const std::string& start, const Task& task, const Moves& moves,

@@ -1,4 +1,4 @@
-// Random search, the opponent that every learner must beat at equal samples (docs/protocol.md#random-search),
+// Random search, the opponent that every learner must beat at equal samples (docs/protocol_rules.md#random-search),
 // at three units:
 //   unit=op     every unit of the task on a device of its own draw
 //   unit=group  the same for the groups of `grouper`; a unit of the task follows the group of its first op

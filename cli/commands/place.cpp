@@ -390,7 +390,7 @@ class PlaceCommand : public Command {
     return row != nullptr && row->kind == agents::AgentKind::kLearner;
   }
 
-  // What is printed is evaluated once more (docs/protocol.md#best-found). They can only differ after a resume.
+  // What is printed is evaluated once more (docs/protocol_rules.md#best-found). They can only differ after a resume.
   void CheckBest(const agents::Task& task, const agents::Evaluator& evaluator) const {
     const auto simulator = sim::MakeSimulator(*task.problem);
     const sim::Picos runtime = simulator->Run(agents::Expand(task, evaluator.best())).runtime;

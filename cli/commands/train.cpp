@@ -1,5 +1,5 @@
 // stowplan train: one policy of a learner that transfers, trained on several graphs by turns. `stowplan place --init POLICY
-// --learn no` applies it to a graph that it has not seen (docs/protocol.md#generalisation).
+// --learn no` applies it to a graph that it has not seen (docs/protocol_rules.md#generalisation).
 #include <chrono>
 #include <filesystem>
 #include <optional>

@@ -1,5 +1,5 @@
 // Fits a handful of cost parameters to published step times: what `stowplan calibrate --table` needs
-// (docs/protocol.md#fitted).
+// (docs/protocol_rules.md#fitted).
 //
 // Minimises the sum of squared logarithms of simulated / published over the cells. A cell is a callback: it
 // gets a value for each parameter (an efficiency of a device kind and op class, a dispatch cost) and returns

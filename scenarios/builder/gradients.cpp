@@ -272,7 +272,7 @@ void ExpertCombineRule(GradientContext& context) {
   for (int i = 0; i < differentiable; ++i) context.Give(i, {made.op, i});
 }
 
-// Output 1 is the mask, kept as numbers (docs/protocol.md#memory).
+// Output 1 is the mask, kept as numbers (docs/protocol_rules.md#memory).
 void DropoutRule(GradientContext& context) {
   context.EmitFor(0, "Mul", "input", {context.dy(), context.output(1)});
 }

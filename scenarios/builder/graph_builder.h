@@ -5,7 +5,7 @@
 //   weight gradient, each reading just the tensors that its rule needs;
 // - an AddN where a tensor has several consumers (there and then) or a weight several uses (after the whole
 //   sweep): the gradient of a weight that is used T times is T tensors, all alive until one AddN sums them.
-//   They set the peak of memory of every unrolled recurrent model (docs/protocol.md#memory);
+//   They set the peak of memory of every unrolled recurrent model (docs/protocol_rules.md#memory);
 // - an update per variable, colocated with it, that waits for the backward ops that still read the variable.
 // So file order is an order in which one device could run the step; `dispatch: {order: program}` does.
 //

@@ -2,7 +2,7 @@
 //
 // framework_ops: how many ops of the framework's graph one fused op stands for; dispatch is charged that many
 // times. ASSUMPTION in all workloads: derived as (op count of the published graph) / (ops of our
-// fused graph), where the published counts are recalled, no document seen (docs/protocol.md#framework-ops:
+// fused graph), where the published counts are recalled, no document seen (docs/protocol_rules.md#framework-ops:
 // Inception 24,713, ResNet 20,586, RNNLM 9,021, NMT-2/4/8 28,044 / 46,600 / 83,712; none for the other
 // networks of convolutions, which take ResNet's factor, nor for the other sequence models, which take NMT's; the decoders
 // run eagerly, where an op of ours is about one of the framework's). One factor for every op of a workload; a setting, so it can be changed.

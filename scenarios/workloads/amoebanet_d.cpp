@@ -4,7 +4,7 @@
 //   batch=32   image=224   cells=18   filters=208   classes=1001   optimizer=rmsprop
 //
 // The sizes that SGDP placed are not published; 18 cells of 208 filters are assumed
-// (docs/protocol.md#sizes). A stage is a cell, a branch one of its five pairs.
+// (docs/protocol_rules.md#sizes). A stage is a cell, a branch one of its five pairs.
 #include <array>
 #include <vector>
 

@@ -1,5 +1,5 @@
 // Families: 32 graphs of one rule, NAME(index=0) to NAME(index=31), half of them for training
-// (docs/protocol.md#generalisation). Which graph an index stands for and which half it is in depend on the
+// (docs/protocol_rules.md#generalisation). Which graph an index stands for and which half it is in depend on the
 // family's name alone and never change.
 #pragma once
 

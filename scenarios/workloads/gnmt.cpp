@@ -1,5 +1,5 @@
 // GNMT: translation with deep stacks of LSTM layers (Wu et al. 2016, as in tensorflow/nmt's gnmt_v2), unrolled.
-// The sizes that the papers placed are assumptions (docs/protocol.md#sizes). Checked: 154.9 / 196.9 / 280.8 M
+// The sizes that the papers placed are assumptions (docs/protocol_rules.md#sizes). Checked: 154.9 / 196.9 / 280.8 M
 // weights with 2 / 4 / 8 layers.
 //
 //   batch=64   layers=2: of the encoder and of the decoder each   hidden=1024   steps=40: of both sides

@@ -6,7 +6,7 @@
 //   aux=no|yes: a second loss half-way, when training
 //   classes=1000   optimizer=rmsprop
 //
-// Rows of the tables (docs/protocol.md#sizes): Hierarchical batch=1; Placeto
+// Rows of the tables (docs/protocol_rules.md#sizes): Hierarchical batch=1; Placeto
 // batch=64,bn=no,optimizer=adam,gradients=colocated. A stage is a block (stem, mixed blocks, head), a branch
 // one of its parallel paths.
 #include "scenarios/builder/vision.h"

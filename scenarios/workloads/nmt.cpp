@@ -1,6 +1,6 @@
 // NMT: an attentional encoder-decoder of stacked LSTM layers, unrolled (additive attention of Bahdanau et al.
 // 2015; the sizes that the papers placed are assumptions that satisfy every published memory verdict:
-// docs/protocol.md#sizes). Checked: 160.7 / 194.3 / 261.4 M weights with 2 / 4 / 8 layers.
+// docs/protocol_rules.md#sizes). Checked: 160.7 / 194.3 / 261.4 M weights with 2 / 4 / 8 layers.
 //
 //   batch=64   layers=2: of the encoder and of the decoder each   hidden=1024   steps=40: of both sides
 //   vocabulary=40000: of both sides   optimizer=adam

@@ -1,5 +1,5 @@
 // RNNLM: a word-level language model of stacked LSTM layers, unrolled (Jozefowicz et al. 2016; the sizes that
-// the papers placed are assumptions, docs/protocol.md#sizes). Checked: 108.1 / 175.2 / 309.5 M weights with
+// the papers placed are assumptions, docs/protocol_rules.md#sizes). Checked: 108.1 / 175.2 / 309.5 M weights with
 // 2 / 4 / 8 layers.
 //
 //   batch=64   layers=2   hidden=2048   steps=35   vocabulary=10000   optimizer=sgd

@@ -1,6 +1,6 @@
 // Transformer-XL: a language model whose layers attend to the last segment as well (Dai et al. 2019, as in
 // kimiyoung/transformer-xl: base model of WikiText-103, with a full softmax in place of the adaptive one). What
-// was placed is an assumption (docs/protocol.md#sizes). Checked: 115.2 / 120.3 / 130.6 / 151.1 M weights with
+// was placed is an assumption (docs/protocol_rules.md#sizes). Checked: 115.2 / 120.3 / 130.6 / 151.1 M weights with
 // 2 / 4 / 8 / 16 layers; the last is the published number.
 //
 //   batch=15   layers=2   hidden=410   heads=10   feed_forward=2100   segment=150: positions of a step

@@ -1,5 +1,5 @@
 // Screens: quick estimates of many placements at once, to choose which of them to simulate. A screen is never an answer
-// and no sample (docs/model.md section 10, docs/protocol.md#screens).
+// and no sample (docs/model.md section 10, docs/protocol_rules.md#screens).
 //
 // One pass over the graph, each op once its producers are through: in program order, under the rules `published` by the
 // earliest start on devices that wait for nobody. What it keeps of the rules `native`:

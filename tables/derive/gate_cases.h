@@ -1,4 +1,4 @@
-// The learning gate: does an agent learn at all (docs/protocol.md#gate)? Small problems whose optimum is known, and real
+// The learning gate: does an agent learn at all (docs/protocol_rules.md#gate)? Small problems whose optimum is known, and real
 // ones on which an agent must beat itself without learning. Not a word about whose paper is right.
 #pragma once
 

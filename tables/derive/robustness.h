@@ -1,5 +1,5 @@
 // The rows of table robustness: every final placement of the other tables, simulated under rules that its
-// agent never saw (docs/protocol.md#robustness).
+// agent never saw (docs/protocol_rules.md#robustness).
 #pragma once
 
 #include <optional>

@@ -1,4 +1,4 @@
-// The fit of a table's testbed (docs/protocol.md#fitted): a handful of efficiencies and dispatch costs
+// The fit of a table's testbed (docs/protocol_rules.md#fitted): a handful of efficiencies and dispatch costs
 // against the fitted cells, and nothing else. Batch, width and memory are fixed before; no parameter belongs
 // to a row.
 #pragma once

@@ -10,7 +10,7 @@ namespace stowplan::tables {
 // Counts, clocks and, of a cell that samples, the curve.
 void FillCounts(const agents::Evaluator& evaluator, bool sampled, CellRecord& record);
 
-// Simulates the placement once more (docs/protocol.md#best-found): the value that is printed, what holds its
+// Simulates the placement once more (docs/protocol_rules.md#best-found): the value that is printed, what holds its
 // memory, its timeline.
 void FillRuntime(const agents::Task& task, const agents::UnitPlacement& units, CellRecord& record);
 

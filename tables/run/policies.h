@@ -1,4 +1,4 @@
-// The policies that trained and zero-shot cells start from (docs/protocol.md#generalisation): each is trained once, however
+// The policies that trained and zero-shot cells start from (docs/protocol_rules.md#generalisation): each is trained once, however
 // many cells want it, and kept in a file.
 #pragma once
 

@@ -8,7 +8,7 @@ PLAN is a JSON object:
     place      options of `stowplan place` for all, as one string
     scenarios  name: options of `stowplan place` that say what is placed
 
-The reward is the learners': -sqrt(runtime / reference), and what does not fit loses 1 and the excess (docs/protocol.md#tuned). Of its variance, what part lies
+The reward is the learners': -sqrt(runtime / reference), and what does not fit loses 1 and the excess (docs/protocol_rules.md#tuned). Of its variance, what part lies
 between the devices of one unit, and between two units that exchange data being on one device or on two, without what chance alone would show
 (omega squared)? Units are drawn independently, and whether pairs are together is pairwise independent, so their parts may be added. The error is
 that of a jackknife over ten blocks of samples. OUT is Markdown.

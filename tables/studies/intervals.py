@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""How often the interval of few seeds holds the ratio of others (docs/protocol.md#statistics), from the rows of tables with ten.
+"""How often the interval of few seeds holds the ratio of others (docs/protocol_rules.md#statistics), from the rows of tables with ten.
 
     intervals.py TABLE... [--seeds N]      folders of results/: results/mars results/modern results/latency
 

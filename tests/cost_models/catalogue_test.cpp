@@ -170,7 +170,7 @@ TEST(Catalogue, KnownDataSheetNumbers) {
   EXPECT_DOUBLE_EQ(Sheet("cpu-haswell").peak_f32, 18 * 2.3e9 * 32);
 }
 
-// docs/protocol.md#memory: 11,440 MiB less the cluster's 300 MiB are 11.68 GB, and so on.
+// docs/protocol_rules.md#memory: 11,440 MiB less the cluster's 300 MiB are 11.68 GB, and so on.
 TEST(Catalogue, MemoryIsWhatTheRulesOfTheTablesSay) {
   constexpr sim::Bytes kMiB = 1 << 20;
   const auto usable_gb = [](const char* kind) {

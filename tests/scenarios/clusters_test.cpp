@@ -100,7 +100,7 @@ double GigabytesPerSecond(const sim::Cluster& cluster, const char* from, const c
   return static_cast<double>(narrowest) / 1e9;
 }
 
-// Usable bytes of docs/protocol.md#memory: 11.68, 16.76 and 12.48 GB.
+// Usable bytes of docs/protocol_rules.md#memory: 11.68, 16.76 and 12.48 GB.
 TEST(PaperClustersTest, CardsHoldWhatTheProtocolSays) {
   const auto usable = [](const std::string& name) {
     return static_cast<double>(LoadCluster(name, TestCatalogue()).devices[1].capacity()) / 1e9;

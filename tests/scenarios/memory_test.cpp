@@ -1,4 +1,4 @@
-// Memory against docs/protocol.md#memory: what one GPU would need, with and without the AddN of weight
+// Memory against docs/protocol_rules.md#memory: what one GPU would need, with and without the AddN of weight
 // gradients, and the verdicts that the published tables ask for, with their margins.
 #include <memory>
 
@@ -52,7 +52,7 @@ INSTANTIATE_TEST_SUITE_P(
                       Row{"inception_v3(batch=64)", 6.3, 0}));
 
 // Live peaks beside the variables: Inception at 64 has 6.0 GB with normalisation and 3.7 without
-// (docs/protocol.md#memory).
+// (docs/protocol_rules.md#memory).
 TEST(LivePeakTest, InceptionWithAndWithoutNormalisation) {
   const auto live = [](const std::string& name) {
     const SerialMemory memory = SerialPeak(LoadGraph(name));
@@ -86,7 +86,7 @@ struct Outcome {
   std::vector<double> peak_gb;  // by GPU
 };
 
-// Layer l of L on GPU l * G / L, as docs/protocol.md#experts has it for the hierarchical and placeto tables;
+// Layer l of L on GPU l * G / L, as docs/protocol_rules.md#experts has it for the hierarchical and placeto tables;
 // with a layer to a GPU, as in every row of sgdp and mars, their rule (l mod G) is the same.
 Outcome Expert(const std::string& workload, const std::string& cluster_name, int gpus) {
   const sim::OpGraph graph = LoadGraph(workload);
@@ -129,7 +129,7 @@ void PrintTo(const Verdict& verdict, std::ostream* out) {
 
 class VerdictTest : public ::testing::TestWithParam<Verdict> {};
 
-// Safe means more than 5 % from capacity on either side (docs/protocol.md#memory).
+// Safe means more than 5 % from capacity on either side (docs/protocol_rules.md#memory).
 TEST_P(VerdictTest, IsThePublishedOneAndSafe) {
   const Verdict& row = GetParam();
   const Outcome run = Expert(row.workload, row.cluster, row.gpus);

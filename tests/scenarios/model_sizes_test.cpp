@@ -138,7 +138,7 @@ TEST(ModelSizesTest, NmtOpCounts) {
   }
 }
 
-// Sums of all forward outputs are not live peaks (docs/protocol.md#memory).
+// Sums of all forward outputs are not live peaks (docs/protocol_rules.md#memory).
 TEST(ModelSizesTest, SumsOfForwardOutputs) {
   const auto gigabytes = [](const std::string& name) {
     return static_cast<double>(SumOfForwardOutputs(LoadGraph(name))) / 1e9;
@@ -158,7 +158,7 @@ TEST(ModelSizesTest, FrameworkOpsNearThePublishedCounts) {
     for (const sim::Op& op : LoadGraph(name).ops) sum += op.framework_ops;
     return sum;
   };
-  // Recalled counts (docs/protocol.md#framework-ops); one whole factor per workload, so within an eighth.
+  // Recalled counts (docs/protocol_rules.md#framework-ops); one whole factor per workload, so within an eighth.
   EXPECT_NEAR(framework_ops("inception_v3"), 24'713, 24'713 / 8);
   EXPECT_NEAR(framework_ops("resnet_152"), 20'586, 20'586 / 8);
   EXPECT_NEAR(framework_ops("rnnlm"), 9'021, 9'021 / 8);

@@ -1,5 +1,5 @@
 // Memory of a graph that one device runs op by op, by the rules of docs/model.md section 5 without rounding:
-// a second, much simpler account than the engine's, for the sizes of docs/protocol.md.
+// a second, much simpler account than the engine's, for the sizes of docs/protocol_rules.md.
 #pragma once
 
 #include "sim/op_graph.h"

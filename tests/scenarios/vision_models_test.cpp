@@ -126,7 +126,7 @@ TEST(Cifar10Test, MembersAreSoundDifferentAndSaySo) {
     EXPECT_EQ(sim::FindString(graph.attributes, "half"), ToString(HalfOf("cifar10", index)));
     train += HalfOf("cifar10", index) == Half::kTrain ? 1 : 0;
     // Every member fits one die of a K80 or one K40 (11.68 GB), as the generator owes
-    // (docs/protocol.md#families).
+    // (docs/protocol_rules.md#families).
     EXPECT_LT(Gigabytes(SerialPeak(graph).peak), 0.95 * 11.68) << name;
   }
   EXPECT_EQ(arcs.size(), 32u);

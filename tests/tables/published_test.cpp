@@ -65,7 +65,7 @@ TEST(Published, RowsHavePublishedCells) {
   }
 }
 
-// docs/protocol.md#fitted: what is fitted are cells whose placement a rule fixes, CPU only, one GPU and
+// docs/protocol_rules.md#fitted: what is fitted are cells whose placement a rule fixes, CPU only, one GPU and
 // SGDP's human, and never one that the paper says is OOM.
 TEST(Published, OnlyCellsOfRulesAreFitted) {
   for (const TableRow& row : Tables()) {

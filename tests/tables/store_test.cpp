@@ -155,7 +155,7 @@ TEST_F(StoreTest, AdoptsWhatItHasNotAndKeepsItsOwn) {
 }
 
 // The same cell under a changed scenario is another record: old numbers never mix with new ones
-// (docs/protocol.md#scenario).
+// (docs/protocol_rules.md#scenario).
 TEST_F(StoreTest, AnotherScenarioIsAnotherRecord) {
   TableStore store(path());
   CellRecord record = MakeRecord("rnnlm", "random", "searched", 1, 2);

@@ -1,5 +1,5 @@
 // Planning, running, resuming: a resumed table equals an uninterrupted one in all but wall times
-// (docs/protocol.md#resume).
+// (docs/protocol_rules.md#resume).
 #include <algorithm>
 #include <atomic>
 #include <chrono>

@@ -1,4 +1,4 @@
-// What a grouper sees of each unit, and a placer of each group of units (docs/protocol.md#hierarchical).
+// What a grouper sees of each unit, and a placer of each group of units (docs/protocol_rules.md#hierarchical).
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What lets a network see what its earlier choices left for the item that it places next (docs/protocol.md#offers; ours, in
+// What lets a network see what its earlier choices left for the item that it places next (docs/protocol_rules.md#offers; ours, in
 // no published one-shot agent; DOPPLER's policies read such schedules). How much later would it end on each device than on
 // the best one? Of a unit a list schedule of the units before says so. Groups have no such schedule, for their units wait for
 // one another's: of a group it is how much more work its device would have, its own and that of the groups before. A weight,

@@ -1,5 +1,5 @@
 // GraphSAGE (Hamilton, Ying, Leskovec, 2017) with max pooling, as GDP and its successors encode graphs. The
-// form is recalled, not read (docs/protocol.md#sgdp); the same one stands in a public program that follows
+// form is recalled, not read (docs/protocol_rules.md#sgdp); the same one stands in a public program that follows
 // them (Doppler):
 //   n(v) = max over neighbours u of v of sigmoid(h(u) W + b)
 //   h'(v) = [h(v), n(v) against the edges, n(v) along the edges] V + c

@@ -1,4 +1,4 @@
-// What lets a network keep units together that belong together (docs/protocol.md#stay; ours, in no paper): to the logits of
+// What lets a network keep units together that belong together (docs/protocol_rules.md#stay; ours, in no paper): to the logits of
 // an item is added a weight, read from the item itself, for the choice of an earlier one, its neighbour.
 #pragma once
 

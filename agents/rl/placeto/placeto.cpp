@@ -1,6 +1,6 @@
 // `placeto`: a policy that revisits one unit at a time and may move it, learned by REINFORCE.
 //
-// Source: Addanki et al., Placeto, NeurIPS 2019, and its public program (docs/protocol.md#placeto). What the
+// Source: Addanki et al., Placeto, NeurIPS 2019, and its public program (docs/protocol_rules.md#placeto). What the
 // network and the learner are is said in placeto_network.h and placeto_learner.h, the features and the reward
 // in placeto_state.h.
 //
@@ -21,7 +21,7 @@
 //     evaluations, from one state; what is known is not evaluated again; a logit for staying holds the units that a pass
 //     moves at 2.5, falling to 1; the network's preferences stay within a tanh; steps that moved something are compared with one
 //     another. It is told what a list schedule of the units before offers the unit in turn on each device: how late it
-//     would end there, and whether its heaviest input is there (docs/protocol.md#offers). Network, features and penalty
+//     would end there, and whether its heaviest input is there (docs/protocol_rules.md#offers). Network, features and penalty
 //     are the walk's, with two rounds of messages in place of eight;
 //   - `transfer` is for graphs that were never searched: it goes from a random start to the end as `walk` does, sixteen
 //     units at a time and told offers as `tuned` is, with four rounds (table placeto-generalization).

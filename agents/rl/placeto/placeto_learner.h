@@ -1,5 +1,5 @@
 // Placeto's learning: episodes in parallel, one update of the weights after each batch of them
-// (docs/protocol.md#placeto).
+// (docs/protocol_rules.md#placeto).
 //
 // A run goes from batch to batch. The episodes of a batch go in lockstep, so that the evaluator gets those of
 // a task together. A batch that is over is learned from by replaying all its states; episodes that the end of

@@ -1,4 +1,4 @@
-// The settings of Placeto (agents/learner_settings.cpp, docs/protocol.md#placeto).
+// The settings of Placeto (agents/learner_settings.cpp, docs/protocol_rules.md#placeto).
 #pragma once
 
 #include <cstdint>

@@ -90,7 +90,7 @@ class PlacetoView {
   // By device kOfferNumbers numbers.
   std::vector<float> OfferNumbers(UnitIndex unit, const std::vector<UnitSchedule::Offer>& offers) const;
 
-  // f(t, M) of docs/protocol.md#placeto; an infeasible placement has one too.
+  // f(t, M) of docs/protocol_rules.md#placeto; an infeasible placement has one too.
   double CostOf(const Evaluation& evaluation) const;
   PlacetoSample SampleOf(const std::vector<std::int32_t>& slots, const Evaluation& evaluation) const;
 

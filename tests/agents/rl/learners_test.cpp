@@ -53,7 +53,7 @@ class EachLearner : public testing::TestWithParam<AgentRow> {
   }
 };
 
-// docs/protocol.md#rnn: the network of the open planner is a choice of its own, and that of its preset.
+// docs/protocol_rules.md#rnn: the network of the open planner is a choice of its own, and that of its preset.
 TEST(Rnn, HasTwoNetworks) {
   const auto name = [](const std::string& parameters) {
     return MakeAgent("rnn(" + parameters + ")")->name();
