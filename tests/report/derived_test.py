@@ -21,8 +21,9 @@ if not (CELLS / "placeto" / "cells.csv").is_file():
 
 import jinja2  # noqa: E402  (what follows needs the package)
 
-from stowplan.report import derived, studies, words  # noqa: E402
+from stowplan.report import claims, derived, studies, words  # noqa: E402
 from stowplan.report.derived import accuracy, bounds, budget, common, costs, learning, robustness, sanity, units  # noqa: E402
+from stowplan.report.facts import Facts  # noqa: E402
 from stowplan.report.gate import Gate  # noqa: E402
 from stowplan.report.grid import Grid, Plot  # noqa: E402
 from stowplan.report.table import geometric_mean, load  # noqa: E402
@@ -37,7 +38,6 @@ for one in [path for path in CELLS.iterdir() if path.is_dir()] + [ROOT / "result
 table = functools.lru_cache(None)(lambda name: load(name, RESULTS))
 page = functools.lru_cache(None)(lambda name: derived.page(name, RESULTS))
 compared = functools.lru_cache(None)(lambda: common.compared(RESULTS))
-found = functools.lru_cache(None)(lambda name: derived.findings(table(name)))
 
 
 def block(name, key):
@@ -196,11 +196,12 @@ class RunTables(Case):
         self.near(of["published"].without, "0.94")
 
     def test_closeness(self):
-        close = found("placeto")["close"]
-        self.assertEqual((len(close["fitted"].cells), len(close["predicted"].cells), len(close["predicted"].seen)), (5, 4, 1))
+        def close(name, kind="predicted"):
+            return accuracy.closeness(table(name), table(name).block(), kind)
+        self.assertEqual((len(close("placeto", "fitted").cells), len(close("placeto").cells), len(close("placeto").seen)), (5, 4, 1))
         for value, wanted in (
-                (close["predicted"].median, "0.06"), (close["predicted"].largest, "0.18"), (close["predicted"].largest_elsewhere, "0.42"),
-                (found("sgdp")["close"]["predicted"].median, "0.25"), (found("hierarchical")["close"]["predicted"].largest, "0.63")):
+                (close("placeto").median, "0.06"), (close("placeto").largest, "0.18"), (close("placeto").largest_elsewhere, "0.42"),
+                (close("sgdp").median, "0.25"), (close("hierarchical").largest, "0.63")):
             self.near(value, wanted)
 
     def test_memory(self):
@@ -229,26 +230,20 @@ class RunTables(Case):
                                ("rnn_zero_shot", ("1.297", "1.058", "0.967")), ("local_search", ("0.964", "0.960", "0.956"))):
             self.assertEqual(tuple(f"{learning.mean(family, column).value:.3f}" for family in families), wanted)
         self.assertEqual([f"{learning.bound(family):.3f}" for family in families], ["0.787", "0.564", "0.770"])
-        facts = found("placeto-generalization")
-        self.near(facts["over_one_gpu"].value, "0.788", 3)
-        self.near(facts["over_trained"].value, "1.11")
-        self.assertEqual(facts["walks_on_one_device"], "128 of 144")
+        for theirs, wanted in (("single_gpu", "0.788"), (studies.OPTIMISED, "1.11")):
+            self.near(studies.against(table("placeto-generalization"), studies.ZERO_SHOT, theirs, "").ratio, wanted, len(wanted) - 2)
+        self.assertEqual(studies.on_one_device(table("placeto-generalization"), "zero_shot_walk"), "128 of 144")
 
-    def test_against_the_paper(self):
-        placeto, rnn = found("placeto")["against_paper"]
-        self.assertEqual([f"{value:.3g}" for value in (placeto.ours, placeto.published, placeto.papers_settings, rnn.ours, rnn.published)],
-                         ["0.823", "0.945", "1.2", "0.836", "0.97"])
-        self.assertEqual((found("placeto")["reference"], found("placeto")["reference_rows"]), ("expert", 4))
-        self.near(found("sgdp")["learner"]["over_local_search"], "0.768", 3)
-        self.near(found("hierarchical")["learner"]["over_search"], "1.43")
-        self.assertEqual(found("hierarchical")["learner"]["screens"], 399_970)
-        search = found("mars")["search"]
-        self.assertEqual((search["search"], search["won"], search["rows"], f"{search['over_bound']:.2f}"), ("pilot", 3, 3, "1.33"))
-
-    def test_claims(self):
-        of = found("placeto")["claims"]
-        self.assertEqual((of["paper"]["verdicts"], of["paper"]["claims"], list(of["paper"]["words"].values())), (27, 13, [11, 3, 10, 3, 0]))
-        self.assertEqual((of["ours"]["verdicts"], of["ours"]["claims"], list(of["ours"]["words"].values())), (8, 4, [2, 3, 1, 2, 0]))
+    def test_leads(self):
+        def facts(name):
+            return Facts(table(name), claims.judge(table(name), Gate(RESULTS)), Gate(RESULTS))
+        placeto = facts("placeto")
+        for ours, wanted, paper in (("placeto", "0.823", "5.5 % faster"), ("rnn", "0.836", "3.0 % faster")):
+            self.near(placeto.ratio(ours, "expert", published=True).value, wanted, 3)
+            self.assertEqual(placeto.paper(ours, "expert"), paper)
+        self.assertEqual(list(placeto.counts(True).values()), [11, 3, 10, 3])
+        self.assertEqual(list(placeto.counts(False).values()), [2, 3, 1, 2])
+        self.assertEqual(facts("mars").best_searcher, ("pilot", 3, 3))
 
     def test_clocks_and_samples(self):
         grids = {grid.title: {row[0]: row[1:] for row in grid.rows} for grid in costs.sections(table("placeto"))}
@@ -272,7 +267,7 @@ class Pages(Case):
         folder = pathlib.Path(derived.__file__).parents[1] / "templates"
         templates = jinja2.Environment(loader=jinja2.FileSystemLoader(folder), undefined=jinja2.StrictUndefined)
         templates.globals["words"] = words
-        facts = {**{name: page(name)[0] for name in derived.DERIVED}, "units": found("units")}
+        facts = {**{name: page(name)[0] for name in derived.DERIVED}, "units": units.facts(table("units"))}
         for name, lead in (("bounds", "32 % slower (90 % interval 28 to 37; 95 rows)"), ("budget", "in 9 of 9 blocks"),
                            ("robustness", "In 215 of 374 cases (57 %) it is still the fastest; on average it is 3.5 % slower"),
                            ("gate", "8 of 8 with settings `tuned`"), ("units", "a factor of 2.42 over its best")):

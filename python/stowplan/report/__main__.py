@@ -36,8 +36,8 @@ def _arguments() -> Any:
 
 def _all(results: Path) -> List[str]:
     names = sorted(path.parent.name for path in results.glob("*/cells.csv") if (FILES / f"{path.parent.name}.yaml").is_file())
-    if names and pages.derived:
-        names += [name for name in pages.derived.DERIVED if (results / name).is_dir()]
+    if names:
+        names += [name for name in pages.derived.DERIVED if pages.derived.can(name, results)]
     if not names:
         raise InputError(f"{results} has no table; `stowplan table show NAME` writes cells.csv there.")
     return names

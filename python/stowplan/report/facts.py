@@ -1,12 +1,11 @@
 """The numbers that findings quote: one table's geometric means, its distance from the paper, what became of its claims."""
 
-import math
-import statistics
 from collections import Counter
-from typing import Dict, List, Optional, Set, Tuple
+from typing import Dict, List, Optional, Tuple
 
 from . import words
 from .claims import FAILS, HOLDS, LOCAL_SEARCH, OPEN, UNLEARNED, UNTESTED, Verdict, why_not_learned
+from .derived import accuracy
 from .gate import Gate
 from .plots import best_search
 from .table import Block, Cell, Estimate, Row, Table, geometric_mean, mean_over
@@ -110,32 +109,14 @@ class Facts:
 
     # ---- distance from the paper
 
-    def close(self, kind: str, block: Optional[Block] = None) -> Tuple[List[Cell], List[Cell]]:
-        """Cells of a kind with both numbers, each number once, and those left out: of predicted ones what the fit has seen."""
-        block = block or self.table.blocks[0]
-        cells: List[Cell] = []
-        seen: List[Cell] = []
-        for cell in block.cells.values():
-            if cell.kind != kind or cell.ratio is None or any(
-                    one.column.key == cell.column.key and one.row.model == cell.row.model and one.published == cell.published for one in cells):
-                continue
-            (seen if kind == "predicted" and self._seen(cell) else cells).append(cell)
-        return cells, seen
-
-    def _fitted(self) -> Set[Tuple[str, str]]:
-        return {(cell.row.model, cell.column.key) for cell in self.table.cells if cell.kind == "fitted"}
-
-    def _seen(self, cell: Cell) -> bool:
-        """Whether the fit has seen its number, here, in another row, or as a cell that it repeats."""
-        fitted = self._fitted()
-        repeats = any(other is not cell and other.median == cell.median and other.ratio == cell.ratio and (cell.row.model, other.column.key) in fitted
-                      for other in cell.block.of_row(cell.row.key))
-        return repeats or (cell.row.model, cell.column.key) in fitted
+    def close(self, kind: str) -> Optional[accuracy.Closeness]:
+        """Cells of a kind beside their published numbers; of predicted ones none whose number the fit has seen."""
+        return accuracy.closeness(self.table, self.table.blocks[0], kind)
 
     def error(self, kind: str) -> Optional[float]:
         """Median distance from the published numbers in %."""
-        cells, _ = self.close(kind)
-        return 100 * statistics.median([abs(cell.ratio - 1) for cell in cells]) if cells else None
+        close = self.close(kind)
+        return 100 * close.median if close else None
 
     # ---- claims
 

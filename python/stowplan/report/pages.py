@@ -2,8 +2,6 @@
 
 import csv
 import functools
-import importlib
-import importlib.util
 import io
 import json
 import math
@@ -16,7 +14,7 @@ import jinja2
 import yaml
 from markupsafe import Markup, escape
 
-from . import plots, studies, words
+from . import derived, plots, studies, words
 from .. import _core
 from .._core import InputError
 from .claims import UNLEARNED, Verdict, judge
@@ -25,9 +23,6 @@ from .gate import Gate
 from .grid import Plot
 from .made import made
 from .table import FILES, Block, Cell, Column, Row, Table, load, spec
-
-# Tables that are made of others.
-derived = importlib.import_module(".derived", __package__) if importlib.util.find_spec(f"{__package__}.derived") else None
 
 HERE = Path(__file__).parent
 TEMPLATES = HERE / "templates"
@@ -241,7 +236,7 @@ class Page:
         self.name, self.title = table.name, table.title
         self.verdicts = judge(table, gate)
         self.facts = Facts(table, self.verdicts, gate)
-        self.says, self.lead = self._finding(f=self.facts, table=table, **(derived.findings(table, self.verdicts) if derived else {}))
+        self.says, self.lead = self._finding(f=self.facts, table=table, **(derived.units.facts(table) if table.says.get("analysis") == "units" else {}))
         self.label: str = self.says.get("per", "seconds per training step")
         self.terms = Terms(_words()["terms"])
         self.made = made(table)
@@ -410,7 +405,7 @@ class Page:
     @functools.cached_property
     def parts(self) -> List[Any]:
         """What is worked out of other modules."""
-        return derived.sections(self.table) if derived else []
+        return derived.sections(self.table)
 
     @property
     def sections(self) -> List[Any]:
@@ -444,7 +439,7 @@ class OfOthers(Page):
 
 def of(name: str, results: Path, gate: Gate) -> Page:
     """Of a table that was run, or of one that is made of others."""
-    if derived and name in derived.DERIVED:
+    if name in derived.DERIVED:
         return OfOthers(name, results)
     table = load(name, results)
     if not re.fullmatch(r"[\w-]+", table.name):  # its page has a folder of that name

@@ -9,9 +9,8 @@ from typing import Any, Callable, Dict, List, Tuple, Union
 from ..grid import Grid, Plot
 from ..table import Table
 from . import accuracy, bounds, budget, costs, learning, robustness, sanity, units
-from .findings import findings
 
-__all__ = ["DERIVED", "findings", "page", "sections"]
+__all__ = ["DERIVED", "can", "page", "sections"]
 
 Part = Union[Grid, Plot]
 DERIVED: Dict[str, Callable[[Path], Tuple[Dict[str, Any], List[Part]]]] = {
@@ -23,6 +22,11 @@ STUDIES: Dict[str, Callable[[Table], List[Part]]] = {
 def page(name: str, results: Path) -> Tuple[Dict[str, Any], List[Part]]:
     """Facts, and parts: the main plot first."""
     return DERIVED[name](results)
+
+
+def can(name: str, results: Path) -> bool:
+    """Whether there is what it is made of."""
+    return name in ("bounds", "budget") or (results / name / "rows.csv").is_file()
 
 
 def sections(table: Table) -> List[Part]:

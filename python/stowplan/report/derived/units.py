@@ -1,7 +1,7 @@
 """How much of a result is the grouping, and how much the search: each block of table units is a grouping of ops, each column an agent."""
 
 from dataclasses import dataclass
-from typing import Any, List, Optional
+from typing import Any, Dict, List, Optional
 
 from ... import _core
 from .. import words
@@ -67,6 +67,11 @@ def spread(table: Table, with_blind: bool) -> Optional[Spread]:
         for found, lines in ((made.over_groupings, seconds), (made.over_agents, zip(*seconds))):
             found.append(geometric_mean([max(line) / min(line) for line in map(list, lines)]))
     return made
+
+
+def facts(table: Table) -> Dict[str, Any]:
+    """What the lead of its page needs."""
+    return {"spread": spread(table, True), "spread_of_seeing": spread(table, False), "groupings": len(table.blocks)}
 
 
 def sections(table: Table) -> List[Any]:
