@@ -37,15 +37,16 @@ class Readme(unittest.TestCase):
         self.assertLessEqual(len(words_of(read("README.md"))), 500)
 
     def test_the_table_of_status_is_that_of_the_committed_rows(self):
-        with open(os.path.join(ROOT, "results", "placeto", "table.csv"), newline="", encoding="utf-8") as file:
-            cells = {(row["workload"], row["gpus"], row["column"]): row for row in csv.DictReader(file) if row["block"] == "native"}
+        with open(os.path.join(os.environ["STOWPLAN_CELLS"], "placeto", "cells.csv"), newline="", encoding="utf-8") as file:
+            cells = {(row["row_title"], row["gpus"], row["column_title"]): row for row in csv.DictReader(file) if row["block"] == "native"}
         lines = []
         for workload, gpus in dict.fromkeys((workload, gpus) for workload, gpus, _ in cells):
             shown = []
             for column, published in (("expert", True), ("Placeto", True), ("control learner, copying", False), ("local search", False),
                                       ("pilot", False)):
                 row = cells[workload, gpus, column]
-                shown.append(seconds(row["ours_seconds"]) + (f" ({row['published_seconds']})" if published else ""))
+                ours = "OOM" if row["state"] == "oom" else row["median_s"]
+                shown.append(seconds(ours) + (f" ({row['published_s']})" if published else ""))
             lines.append(f"| {workload}, {gpus} | {' | '.join(shown)} |")
         self.assertEqual(len(lines), 6)
         self.assertIn("\n".join(lines), read("docs", "status.md"))
