@@ -10,6 +10,7 @@
 #include <pybind11/stl.h>
 
 #include "agents/comparison/estimate.h"
+#include "sim/base/error.h"
 
 namespace stowplan::python {
 namespace {
@@ -19,10 +20,13 @@ namespace py = pybind11;
 using Cell = std::pair<bool, std::map<std::int64_t, double>>;
 
 agents::SeededTimes TimesOf(const Cell& cell) {
+  if (cell.second.empty())
+    throw InputError("a cell to compare has no seed; a cell that was not run is left out.");
   return {.sampled = cell.first, .by_seed = cell.second};
 }
 
 std::vector<agents::SeededTimes> TimesOf(const std::vector<Cell>& cells) {
+  if (cells.empty()) throw InputError("there is no cell to compare.");
   std::vector<agents::SeededTimes> times;
   times.reserve(cells.size());
   for (const Cell& cell : cells) times.push_back(TimesOf(cell));
@@ -50,12 +54,16 @@ void BindEstimates(py::module_& module) {
     return agents::EstimateOver(TimesOf(cells), statistic);
   });
   module.def("estimate_mean_ratio", [](const std::vector<std::pair<Cell, Cell>>& pairs, bool over_pairs) {
+    if (pairs.empty()) throw InputError("there is no pair to compare.");
     agents::TimesPairs times;
     times.reserve(pairs.size());
     for (const auto& [ours, theirs] : pairs) times.emplace_back(TimesOf(ours), TimesOf(theirs));
     return agents::EstimateMeanRatio(times, over_pairs);
   });
-  module.def("estimate_mean", &agents::EstimateMean);
+  module.def("estimate_mean", [](const std::vector<double>& ratios) {
+    if (ratios.empty()) throw InputError("there is no ratio to take a mean of.");
+    return agents::EstimateMean(ratios);
+  });
 }
 
 }  // namespace stowplan::python

@@ -59,7 +59,6 @@ std::vector<std::pair<const char*, std::string>> FieldsOf(const TableResults& re
           {"agent", line.AgentOf(column)},
           {"own_agent", YesNo(column.agent.empty())},
           {"devices", column.devices},
-          {"grouper", column.grouper.empty() ? line.GrouperOf(column) : column.grouper},
           {"own_grouper", column.grouper},
           {"column_kind", ToString(column.kind)},
           {"kind", ToString(cell.kind)},
@@ -89,7 +88,6 @@ std::vector<std::pair<const char*, std::string>> FieldsOf(const TableResults& re
           {"samples_to_1pct", Number(cell.samples_to_1pct)},
           {"proposals", Number(cell.proposals)},
           {"screens", Number(cell.screens)},
-          {"wall_s", Number(cell.wall_seconds)},
           {"settings_before", YesNo(before.contains(&cell))}};
 }
 

@@ -152,7 +152,7 @@ Estimate EstimateRatio(const std::vector<SeededTimes>& ours, const std::vector<S
     for (const Runtimes& cell : side) best = std::min(best, cell.MedianOver(seeds));
     return best;
   };
-  estimate.value = Ratio(value(a), value(b));
+  if (!estimate.unpaired()) estimate.value = Ratio(value(a), value(b));
   seeds = CommonSeeds(a, b, false);
   const auto all_open = [](Side side) {
     for (Runtimes& cell : side) cell.open = cell.sampled;
@@ -217,7 +217,8 @@ Estimate EstimateMeanRatio(const TimesPairs& pairs, bool over_pairs) {
   Estimate estimate{.sampled = std::ranges::any_of(side, &Runtimes::sampled),
                     .seeds = static_cast<int>(seeds.size())};
   if (!estimate.unpaired()) estimate.value = mean(seeds);
-  if (estimate.open()) {
+  // Each fits in the median of its own seeds, and perhaps not in that of those that all have.
+  if (estimate.open() || !std::isfinite(estimate.value)) {
     estimate.low = 0;
     estimate.high = kInfinity;
     return estimate;

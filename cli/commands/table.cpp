@@ -174,6 +174,14 @@ class TableVerb : public Command {
                       out_, name_));
   }
 
+  // What makes a page of what is in the folder.
+  std::string PageCommand(const std::string& table) const {
+    const bool of_name = folder_.filename() == name_;
+    const std::string from = of_name ? folder_.parent_path().string() : folder_.string();
+    return fmt::format("python3 -m stowplan.report {}{}", table,
+                       from == kExports ? "" : " --results " + from);
+  }
+
   std::string RowsPath() const { return (folder_ / "rows.csv").string(); }
 
   std::string name_;
@@ -420,7 +428,7 @@ class TableDerive : public TableVerb {
     const std::vector<tables::TableResults> tables = tables::ReadExported(from_);
     PrepareOutputs();
     formats::WriteFile(RowsPath(), Evaluate(*derived, tables));
-    output::Print(fmt::format("{}\na page: python3 -m stowplan.report {}\n", RowsPath(), name_));
+    output::Print(fmt::format("{}\na page: {}\n", RowsPath(), PageCommand(name_)));
   }
 
  private:

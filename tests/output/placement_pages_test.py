@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The pages of placements, made here by the program, as headless Chromium lays them out.
 
-    placement_pages_test.py ROOT PROGRAM       exit status 77 where there is no Chromium
+    placement_pages_test.py PROGRAM       exit status 77 where there is no Chromium
 
 Beside what pages_test.py asks of every page: the first screen says the verdict; the timeline is drawn, zooms, and goes
 through the ops of a row by keyboard; the graph shows at most 150 boxes, opens a scope, finds an op; a page of 10,000
@@ -14,8 +14,8 @@ import sys
 import tempfile
 import unittest
 
-PROGRAM = os.path.abspath(sys.argv.pop(2)) if len(sys.argv) > 2 else "stowplan"
-import pages_test  # noqa: E402  (takes ROOT from the arguments)
+PROGRAM = os.path.abspath(sys.argv.pop(1)) if len(sys.argv) > 1 else "stowplan"
+import pages_test  # noqa: E402  (its tests read the arguments)
 
 # Runs before the probe of pages_test.py, which calls it.
 CHECKS = """

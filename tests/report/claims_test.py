@@ -97,7 +97,7 @@ class Claims(unittest.TestCase):
             self.assertEqual(words(claim, {"local_search": [found] * 3}, bound), [word])
 
     def test_all_rows_are_won_at_equal_samples(self):
-        claim = of("beats", column="net", than=["local_search", "one"], named="all")
+        claim = of("beats", column="net", than=["local_search", "one"])
         fast, slow = [0.5] * 3, [2.0] * 3
         self.assertEqual(words(claim, {"net": fast, "local_search": [1.0] * 3, "one": [1]}), [HOLDS])
         self.assertEqual(words(claim, {"small/net": fast, "large/net": slow, "local_search": [1.0] * 3, "one": [1]}), [FAILS])
@@ -126,6 +126,11 @@ class Claims(unittest.TestCase):
             self.assertEqual(words(claim, times, curves={"net": f"1:2000000 {at}:1000000"})[0], word)
         self.assertEqual(words(claim, times, curves={"net": "1:2000000"})[0], FAILS, "it never gets there")
         self.assertEqual(words(claim, times, budgets={"net": 50}), [UNTESTED, UNTESTED])
+
+    def test_unlike_numbers_of_samples_are_not_compared(self):
+        times, budgets = {"net": [0.5] * 3, "random_op": [1.0] * 3}, {"net": 4000}
+        self.assertEqual(words(of("ratio", row="small", column="net", than="random_op", below=1), times, budgets=budgets), [UNTESTED])
+        self.assertEqual(words(of("mean_ratio", column="net", than="random_op", below=1), times, budgets=budgets), [UNTESTED])
 
     def test_growth(self):
         claim = of("grows", rows=["small", "large"], column="rule", at_least=1.25, named="x")
@@ -173,7 +178,13 @@ class Claims(unittest.TestCase):
                          [(f"{row}, 2 GPUs is fast", "each row is fast", f"{row}, 2 GPUs") for row in ROWS])
 
     def test_what_is_wrong_is_named(self):
-        for claim, said in ((of("rato"), "rato is no kind"), (of("ratio", row="smal", column="one", than="rule", below=1), "no row smal"),
+        for claim, said in ((of("rato"), "rato is no kind"), ("hello", "is no claim"), (of(["beats"]), "no kind"), ({"kind": "untested", "see": "x"}, "takes claim"),
+                            (of("ratio", row="small", column="one", than="rule"), "takes at_most or below, one of them"),
+                            (of("ratio", row="small", column="one", than="rule", below=1, at_most=1), "one of them"),
+                            (of("exists", than="one", by=0.1), "takes row"), (of("beats", column="net"), "takes than"),
+                            (of("ratio", row="small", column="one", than="rule", below="1"), "below must be a number"),
+                            (of("ratio", row="small", column="one", than="rule", below=1, belwo=1), "has belwo"),
+                            (of("found", row="small", takes="soon"), "takes must be a time"), (of("close", cells=["small/x"], within=1), "no column x"), (of("ratio", row="smal", column="one", than="rule", below=1), "no row smal"),
                             (of("ratio", row="small", column="on", than="rule", below=1), "no column on"),
                             (of("beats", block="x", column="one", than=["rule"]), "no block x")):
             with self.assertRaisesRegex(InputError, said):

@@ -1,6 +1,7 @@
 """What becomes of each claim: holds, does not hold, undecided, did not learn, cannot be tested here (docs/protocol.md#claims)."""
 
 import math
+import re
 from dataclasses import dataclass, field
 from typing import Any, Callable, Dict, List, Optional, Tuple
 
@@ -8,7 +9,7 @@ from .. import _core
 from .._core import InputError
 from . import studies, words
 from .gate import Gate
-from .table import Block, Cell, Column, Estimate, Table, mean_over, median, over, spec
+from .table import Block, Cell, Column, Estimate, Table, mean_over, median, over, spec, unequal
 
 HOLDS, FAILS, OPEN, UNLEARNED, UNTESTED = "holds", "does not hold", "undecided", "did not learn", "cannot be tested here"
 #: What is nearer than this is a tie.
@@ -35,7 +36,6 @@ class Verdict:
     ratio: Optional[float] = None  # what is judged, where it is one number
     untrained: Optional[bool] = None  # whether the same network without learning meets it too
     unlearned: str = ""  # title of the column that did not learn
-    entry: int = -1  # of the file's claims; -1 = of none
 
 
 @dataclass
@@ -68,11 +68,9 @@ class Claim:
         return "below" in self.says or "above" in self.says
 
 
-def _seconds(text: Any) -> float:
-    for unit, factor in (("ms", 1e-3), ("us", 1e-6), ("s", 1)):
-        if str(text).endswith(unit):
-            return float(str(text)[:-len(unit)]) * factor
-    return float(text)
+def _seconds(text: Any) -> Optional[float]:
+    found = re.fullmatch(r"([\d.]+(?:e-?\d+)?) ?(us|ms|s)?", str(text))
+    return float(found[1]) * {"us": 1e-6, "ms": 1e-3}.get(found[2], 1) if found else None
 
 
 def _list(value: Any) -> List[str]:
@@ -175,6 +173,9 @@ def _ratio(claim: Claim) -> List[Verdict]:
     verdict = claim.verdict()
     ours, theirs = (claim.block.at(claim.rows[0], key) for key in (claim.columns[0], claim.than[0]))
     if not ours.run or not theirs.run:
+        return [verdict]
+    if unequal(ours, theirs):
+        verdict.ours = unequal(ours, theirs)
         return [verdict]
     verdict.subjects = [ours.column.key, theirs.column.key]
     if ours.median is None and theirs.median is None:
@@ -349,6 +350,10 @@ def _mean_ratio(claim: Claim) -> List[Verdict]:
     pairs = [tuple(claim.block.at(row.key, key) for key in verdict.subjects) for row in claim.block.rows]
     if not all(cell.run for pair in pairs for cell in pair):
         return [verdict]
+    apart = [why for pair in pairs for why in [unequal(*pair)] if why]
+    if apart:
+        verdict.ours = apart[0]
+        return [verdict]
     verdict.word = OPEN
     no_fit = [ours.row.name for ours, theirs in pairs if ours.median is None or theirs.median is None]
     if no_fit:
@@ -452,11 +457,48 @@ def _takes(claim: Claim) -> List[Verdict]:
     return [verdict]
 
 
-KINDS: Dict[str, Callable[[Claim], List[Verdict]]] = {
-    "exists": _exists, "nothing_faster": _nothing_faster, "found": _found, "ratio": _ratio, "beats": _beats, "opponents": _opponents,
-    "fewer_samples": _fewer_samples, "fewer_samples_on_average": _fewer_samples_on_average, "mean_ratio": _mean_ratio,
-    "out_of_memory": _out_of_memory, "untested": _untested, "slower": _slower, "grows": _grows, "close": _close,
-    "others_fit": _others_fit, "best_is_longer": _best_is_longer, "takes": _takes}
+@dataclass(frozen=True)
+class Kind:
+    """Fields that a claim of it must have, one of each pair, and those that it may have."""
+
+    judge: Callable[[Claim], List[Verdict]]
+    required: str
+    optional: str = ""
+
+
+KINDS: Dict[str, Kind] = {
+    "exists": Kind(_exists, "row than by"), "nothing_faster": Kind(_nothing_faster, "row than"), "found": Kind(_found, "row takes"),
+    "ratio": Kind(_ratio, "row|rows column than at_most|below"), "mean_ratio": Kind(_mean_ratio, "column|columns than at_most|below"),
+    "beats": Kind(_beats, "column than"), "opponents": Kind(_opponents, "columns"),
+    "fewer_samples": Kind(_fewer_samples, "column than at_least|above", "in_rows"),
+    "fewer_samples_on_average": Kind(_fewer_samples_on_average, "column than at_least|above"), "out_of_memory": Kind(_out_of_memory, "column than"),
+    "slower": Kind(_slower, "rows columns than at_least"), "grows": Kind(_grows, "rows column at_least named"), "close": Kind(_close, "cells within"),
+    "others_fit": Kind(_others_fit, "rows columns", "except"), "best_is_longer": Kind(_best_is_longer, "rows", "except"),
+    "takes": Kind(_takes, "row column takes named"), "untested": Kind(_untested, "see")}
+COMMON = {"claim", "kind", "see", "ours", "block", "blocks", "each"}
+NUMBERS = ("by", "at_most", "below", "at_least", "above", "within", "in_rows")
+
+
+def _check(where: str, says: Any) -> None:
+    """That it has what its kind asks for, and nothing else."""
+    if not isinstance(says, dict):
+        raise InputError(f"{where}: is no claim; one is like {{claim: a sentence, kind: ratio, row: ..., column: ..., than: ..., below: 1}}.")
+    name = says.get("kind")
+    if not isinstance(name, str) or name not in KINDS:
+        raise InputError(f"{where}: {name} is no kind of claim; there are {', '.join(KINDS)}.")
+    kind = KINDS[name]
+    groups = [group.split("|") for group in kind.required.split()] + ([["claim"]] if name != "opponents" else [])
+    for group in groups:
+        if sum(key in says for key in group) != 1:
+            raise InputError(f"{where}: a claim of kind {name} takes {' or '.join(group)}" + (", one of them." if len(group) > 1 else "."))
+    unknown = sorted(set(map(str, says)) - COMMON - {key for group in groups for key in group} - set(kind.optional.split()))
+    if unknown:
+        raise InputError(f"{where}: has {', '.join(unknown)}, which a claim of kind {name} has not.")
+    for key in NUMBERS:
+        if key in says and (isinstance(says[key], bool) or not isinstance(says[key], (int, float))):
+            raise InputError(f"{where}: {key} must be a number, but is {says[key]}.")
+    if "takes" in says and _seconds(says["takes"]) is None:
+        raise InputError(f"{where}: takes must be a time such as 1.5s, but is {says['takes']}.")
 
 
 # ---- of a table
@@ -464,11 +506,9 @@ KINDS: Dict[str, Callable[[Claim], List[Verdict]]] = {
 
 def _read(table: Table, says: Dict[str, Any]) -> List[Claim]:
     """All that an entry makes: of each block, row or column that it names one."""
-    kind = says.get("kind")
-    where = f"{table.file.name}: claim \"{says.get('claim', kind)}\""
-    if kind not in KINDS:
-        raise InputError(f"{where}: {kind} is no kind of claim; there are {', '.join(KINDS)}.")
-    several, keys = next(((name, says[name]) for name in ("blocks",) if name in says), ("", []))
+    where = f"{table.file.name}: claim \"{says.get('claim', says.get('kind')) if isinstance(says, dict) else says}\""
+    _check(where, says)
+    kind, keys = says["kind"], _list(says.get("blocks"))
     claims = []
     for key in keys or [says.get("block", "")]:
         try:
@@ -477,13 +517,17 @@ def _read(table: Table, says: Dict[str, Any]) -> List[Claim]:
             raise InputError(f"{where}: there is no block {key}; there are {', '.join(one.key for one in table.blocks)}.") from None
         rows = _list(says.get("row")) or ([row.key for row in block.rows] if says.get("rows") == "all" else _list(says.get("rows")))
         columns = _list(says.get("column")) or _list(says.get("columns"))
-        for name, given, known in (("row", rows, [row.key for row in block.rows]),
-                                   ("column", columns + _list(says.get("than")), [column.key for column in block.columns])):
+        cells = [str(cell).partition("/") for cell in _list(says.get("cells"))]
+        named = columns + _list(says.get("than")) + _list(says.get("except")) + [cell[2] for cell in cells]
+        if kind == "opponents":
+            named += [*RANDOM, *LOCAL_SEARCH]
+        for name, given, known in (("row", rows + [cell[0] for cell in cells], [row.key for row in block.rows]),
+                                   ("column", named, [column.key for column in block.columns])):
             for one in given:
                 if one not in known:
                     raise InputError(f"{where}: block {block.key} has no {name} {one}; it has {', '.join(known)}.")
         claim = Claim(kind, says, block, says.get("claim", ""), "", "", rows, columns, _list(says.get("than")))
-        if several:
+        if keys:
             _name(claim, "{block}", block.title, says.get("each", "each block"), len(keys))
         each = [claim]
         if kind == "ratio" and says.get("rows") == "all":
@@ -580,7 +624,7 @@ def _ask_untrained(claim: Claim, verdicts: List[Verdict]) -> None:
         about = [verdict for verdict in verdicts if verdict.subjects[:1] == [key]]
         if twin is None or twin.key in claim.than or all(verdict.word != HOLDS for verdict in about):
             continue
-        same = KINDS[claim.kind](Claim(**{**vars(claim), "columns": [twin.key]}))
+        same = KINDS[claim.kind].judge(Claim(**{**vars(claim), "columns": [twin.key]}))
         if len(same) != len(about):
             continue
         for verdict, of_twin in zip(about, same):
@@ -595,11 +639,13 @@ def judge(table: Table, gate: Gate) -> List[Verdict]:
     verdicts = studies.claims(table)
     for verdict in verdicts:
         _excuse(table, gate, None, [], verdict)
-    for entry, says in enumerate(table.says.get("claims", [])):
+    listed = table.says.get("claims") or []
+    if not isinstance(listed, list):
+        raise InputError(f"{table.file.name}: claims must be a list.")
+    for says in listed:
         for claim in _read(table, says):
-            of_claim = KINDS[claim.kind](claim)
+            of_claim = KINDS[claim.kind].judge(claim)
             for verdict in of_claim:
-                verdict.entry = entry
                 _excuse(table, gate, claim.block, claim.rows, verdict)
             _ask_untrained(claim, of_claim)
             verdicts += of_claim

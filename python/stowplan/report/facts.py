@@ -8,7 +8,7 @@ from .claims import FAILS, HOLDS, LOCAL_SEARCH, OPEN, UNLEARNED, UNTESTED, Verdi
 from .derived import accuracy
 from .gate import Gate
 from .plots import best_search
-from .table import Block, Cell, Estimate, Row, Table, geometric_mean, mean_over
+from .table import Block, Cell, Estimate, Row, Table, geometric_mean, mean_over, unequal
 
 WORDS = (HOLDS, FAILS, OPEN, UNLEARNED, UNTESTED)
 #: What is nearer than this, with an interval that has 1 in it, is told as "just as fast".
@@ -30,19 +30,23 @@ class Facts:
 
     # ---- one column against another, geometric mean over rows
 
-    def pairs(self, ours: str, theirs: str, block: str = "", published: bool = False) -> List[Tuple[Cell, Cell]]:
-        """Rows where both fit; `published`: where both have a published number as well. Block "*": of all blocks."""
+    def pairs(self, ours: str, theirs: str, block: str = "", published: bool = False, but: str = "") -> List[Tuple[Cell, Cell]]:
+        """Rows where both fit, without the row `but`; `published`: where both have a published number as well. Block "*": of all blocks."""
         blocks = self.table.blocks if block == "*" else [self.block(block)]
-        pairs = [(one.at(row.key, ours), one.at(row.key, theirs)) for one in blocks for row in one.rows]
-        return [(a, b) for a, b in pairs if a.median is not None and b.median is not None
+        pairs = [(one.at(row.key, ours), one.at(row.key, theirs)) for one in blocks for row in one.rows if row.key != but]
+        return [(a, b) for a, b in pairs if a.median is not None and b.median is not None and not unequal(a, b)
                 and (not published or (a.ratio is not None and b.ratio is not None))]
 
-    def ratio(self, ours: str, theirs: str, block: str = "", published: bool = False) -> Estimate:
-        return mean_over(self.pairs(ours, theirs, block, published), self.block("" if block == "*" else block).more_graphs)
+    def ratio(self, ours: str, theirs: str, block: str = "", published: bool = False, but: str = "") -> Estimate:
+        return mean_over(self.pairs(ours, theirs, block, published, but), self.block("" if block == "*" else block).more_graphs)
 
-    def faster(self, ours: str, theirs: str, block: str = "", published: bool = False) -> str:
+    def faster(self, ours: str, theirs: str, block: str = "", published: bool = False, but: str = "") -> str:
         """"18 % faster"."""
-        return words.faster(self.ratio(ours, theirs, block, published).value)
+        return words.faster(self.ratio(ours, theirs, block, published, but).value)
+
+    def slower_rows(self, ours: str, theirs: str) -> int:
+        """In how many rows ours takes longer."""
+        return sum(a.median > b.median for a, b in self.pairs(ours, theirs))
 
     def compared(self, ours: str, theirs: str, block: str = "", published: bool = False) -> str:
         """"18 % faster (90 % interval 17 to 19; 4 seeds)"."""

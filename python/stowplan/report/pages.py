@@ -53,15 +53,17 @@ def cell_of_csv(text: Any) -> str:
 
 def plain(text: Any) -> str:
     """In a table of Markdown."""
-    return re.sub(r"([|<`*_\\])", r"\\\1", str(text)).replace("\n", " ")
+    return re.sub(r"([|<>&`*_\\[\]])", r"\\\1", str(text)).replace("\n", " ")
 
 
 def markdown(text: str) -> Markup:
     """Paragraphs, code and links: all that findings use."""
     def line(paragraph: str) -> str:
-        html = str(escape(" ".join(paragraph.split())))
+        # What a file says was made plain before it came into a sentence.
+        html = str(escape(re.sub(r"\\([|<>&`*_\\[\]])", lambda found: f"\0{ord(found[1])};", " ".join(paragraph.split()))))
         html = re.sub(r"`([^`]+)`", r"<code>\1</code>", html)
-        return re.sub(r"\[([^\]]+)\]\(((?:https?://|[\w./#-])[^)\s:]*)\)", r'<a href="\2">\1</a>', html)
+        html = re.sub(r"\[([^\]]+)\]\(((?:https?://|[\w./#-])[^)\s:]*)\)", r'<a href="\2">\1</a>', html)
+        return re.sub(r"\0(\d+);", r"&#\1;", html)
     return Markup("".join(f"<p>{line(one)}</p>" for one in re.split(r"\n\s*\n", text.strip()) if one.strip()))
 
 
@@ -233,7 +235,7 @@ class Page:
 
     def __init__(self, table: Table, gate: Gate) -> None:
         self.table = table
-        self.name, self.title = table.name, table.title
+        self.name, self.called, self.title = table.name, table.called, table.title
         self.verdicts = judge(table, gate)
         self.facts = Facts(table, self.verdicts, gate)
         self.says, self.lead = self._finding(f=self.facts, table=table, **(derived.units.facts(table) if table.says.get("analysis") == "units" else {}))
@@ -357,6 +359,13 @@ class Page:
         return Results(block.title, header, [(title, cells) for _, title, cells in rows],
                        base, len(self.table.blocks), explain(block.columns))
 
+    def _whose(self) -> List[Tuple[str, bool]]:
+        """Titles of the claims; those of a table that is of no paper are just claims."""
+        ours = any(not one.of_paper for one in self.verdicts)
+        if not ours and not self.facts.has_published:
+            return [("Claims", True)]
+        return [("Claims of the paper", True), ("Claims of ours", False)]
+
     @functools.cached_property
     def brief(self) -> Results:
         """The main table for one screen: of means the plotted agents and no workload alone."""
@@ -371,7 +380,7 @@ class Page:
     @functools.cached_property
     def claims(self) -> List[Tuple[str, Dict[str, int], List[Line]]]:
         groups = []
-        for title, of_paper in (("Claims of the paper", True), ("Claims of ours", False)):
+        for title, of_paper in self._whose():
             verdicts = [verdict for verdict in self.verdicts if verdict.of_paper == of_paper]
             if verdicts:
                 groups.append((title, self.facts.counts(of_paper), in_lines(verdicts)))
@@ -430,7 +439,8 @@ class OfOthers(Page):
         facts, self.parts = derived.page(name, results)
         self.table = self.facts = self.made = self.results = self.brief = None
         self.verdicts, self.claims, self.first_claims, self.curves, self.lanes, self.all_cells, self.assumptions = ([] for _ in range(7))
-        self.name, self.label, self.source = name, "", ""
+        self.name = self.called = name
+        self.label = self.source = ""
         self.says, self.lead = self._finding(**facts)
         self.title = self.says.get("title") or _words()["titles"].get(name, name.capitalize())
         self.terms = Terms(_words()["terms"])

@@ -8,7 +8,7 @@ from typing import Any, Callable, Dict, List, Optional, Tuple
 
 from .. import _core
 from . import words
-from .table import Cell, Estimate, Row, Table, mean_over, median
+from .table import Cell, Estimate, Row, Table, mean_over, median, unequal
 
 WITH, WITHOUT = "mars", "mars_no_pretraining"
 Clock = Callable[[Tuple[float, float, float]], float]  # of samples, agent's and machine's seconds
@@ -93,7 +93,7 @@ def against(table: Table, ours: str, theirs: str, text: str, limit: float = 1, s
     """One column against another over all unseen graphs of all families."""
     verdict = claims_module.Verdict(text, subjects=[ours, theirs], of_paper=of_paper, see="the families one by one")
     pairs = [(block.at(row.key, ours), block.at(row.key, theirs)) for block in table.blocks for row in block.rows]
-    pairs = [(a, b) for a, b in pairs if a.run and b.run]
+    pairs = [(a, b) for a, b in pairs if a.run and b.run and not unequal(a, b)]
     fit = [(a, b) for a, b in pairs if a.median is not None and b.median is not None]
     if not fit:
         return verdict

@@ -18,6 +18,7 @@ from .._core import InputError
 
 csv.field_size_limit(sys.maxsize)
 
+STATES = ("absent", "not run", "oom", "fits")
 FILES = Path(__file__).resolve().parents[3] / "tables" / "papers"
 
 
@@ -56,6 +57,18 @@ class Record:
         return bool(re.fullmatch(r".[0-9]*", self.placement))
 
 
+def _lines(path: Path) -> Iterator[Dict[str, str]]:
+    """Of a file that the program wrote, without the apostrophe that keeps a spreadsheet from reading a formula."""
+    with open(path, encoding="utf-8", newline="") as file:
+        try:
+            for number, line in enumerate(csv.DictReader(file, strict=True), 2):
+                if None in line or None in line.values():
+                    raise InputError(f"{path}: line {number} has more or fewer fields than the header; the program writes the file anew.")
+                yield {name: text[1:] if re.match(r"'[=+\-@\t\r]", text) else text for name, text in line.items()}
+        except csv.Error as error:
+            raise InputError(f"{path}: {error}; the program writes the file anew.") from None
+
+
 def _at(values: List[float], i: int) -> float:
     return values[i] if i < len(values) else math.inf
 
@@ -90,7 +103,6 @@ class Cell:
     samples_to_1pct: Optional[float]
     proposals: Optional[float]
     screens: Optional[float]
-    wall: float
     settings_before: bool
     records: List[Record] = field(default_factory=list)
 
@@ -233,18 +245,23 @@ class Block:
 class Table:
     """What a table says, and what its file says of it."""
 
-    def __init__(self, name: str, folder: Path, file: Path) -> None:
+    def __init__(self, name: str, folder: Path, file: Path, says: Dict[str, Any]) -> None:
         self.name = name
         self.folder = folder
         self.file = file
-        self.says: Dict[str, Any] = yaml.safe_load(file.read_text(encoding="utf-8"))
+        self.says = says
         self.title: str = str(self.says.get("title", name))
         try:
             self.blocks = _blocks(folder, self.says)
-        except (KeyError, ValueError) as error:
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise InputError(f"{folder}: cells.csv or rows.csv is not as `stowplan table show {name}` writes it ({error}).") from None
         if not self.blocks:
             raise InputError(f"{folder / 'cells.csv'}: has no cells; `stowplan table run {name}` runs some.")
+
+    @property
+    def called(self) -> str:
+        """What a command line calls it."""
+        return self.name if self.file.parent == FILES else str(self.file)
 
     def block(self, key: str = "") -> Block:
         return self.blocks[0] if not key else next(block for block in self.blocks if block.key == key)
@@ -255,7 +272,7 @@ class Table:
 
 
 def load(name: str, results: Path) -> Table:
-    """A table of the papers by its name, or of a user by the path of its file; its cells are in results/NAME."""
+    """A table of the papers by its name, or of a user by the path of its file; its cells are in `results`/NAME or in `results` itself."""
     file = Path(name) if name.endswith((".yaml", ".yml")) else FILES / f"{name}.yaml"
     if not file.is_file():
         known = ", ".join(sorted(path.stem for path in FILES.glob("*.yaml") if path.stem != "columns"))
@@ -264,56 +281,65 @@ def load(name: str, results: Path) -> Table:
     if not isinstance(says, dict):
         raise InputError(f"{file}: is no file of a table, which begins with `format: stowplan.experiment`.")
     name = str(says.get("name", file.stem))
-    folder = results / name
+    folder = results if (results / "cells.csv").is_file() else results / name
     for wanted in ("cells.csv", "rows.csv"):
         if not (folder / wanted).is_file():
             raise InputError(f"{folder / wanted}: there is no such file; `stowplan table show {name}` writes it.")
-    return Table(name, folder, file)
+    return Table(name, folder, file, says)
 
 
 def _blocks(folder: Path, says: Dict[str, Any]) -> List[Block]:
     notes = {one["key"]: one.get("note", "").strip() for one in says.get("blocks", [])}
     records = _records(folder / "rows.csv")
     blocks: Dict[str, Block] = {}
-    with open(folder / "cells.csv", encoding="utf-8", newline="") as file:
-        for at in csv.DictReader(file):
-            def yes(name: str, at: Dict[str, str] = at) -> bool:
-                return at[name] == "yes"
-            block = blocks.setdefault(at["block"], Block(at["block"], at["block_title"], notes.get(at["block"], ""), at["rules"],
-                                                         yes("more_graphs"), [], [], {}))
-            if not block.rows or block.rows[-1].key != at["row"]:
-                block.rows.append(Row(at["row"], at["row_title"], int(at["gpus"]), at["model"], at["workload"], at["cluster"]))
-            column = block.column(at["column"])
-            if column is None:
-                column = Column(at["column"], at["column_title"], "" if yes("own_agent") else at["agent"], at["devices"], at["own_grouper"],
-                                at["column_kind"] == "searched", yes("in_paper"), yes("sampled"), yes("learner"), yes("trained"), yes("zero_shot"), yes("last"),
-                                at["own_samples"], at["pass_every"])
-                block.columns.append(column)
-            published = math.inf if at["published_s"] == "OOM" else _number(at["published_s"])
-            block.cells[at["row"], at["column"]] = Cell(
-                block, block.rows[-1], column, at["agent"], at["kind"], at["state"], at["note"], yes("memory_judged"), int(at["budget"]),
-                int(at["seeds"]), int(at["feasible"]), _number(at["median_s"]), _number(at["low_s"]), _number(at["high_s"]),
-                _number(at["bound_s"]), published, _number(at["published_samples"]), _number(at["samples"]),
-                _number(at["samples_to_best"]), _number(at["samples_to_1pct"]), _number(at["proposals"]), _number(at["screens"]),
-                float(at["wall_s"] or 0), yes("settings_before"),
-                [one for one in records.get((at["block"], at["row"], at["column"]), []) if one.budget == int(at["budget"])])
+    for at in _lines(folder / "cells.csv"):
+        def yes(name: str, at: Dict[str, str] = at) -> bool:
+            return at[name] == "yes"
+        block = blocks.setdefault(at["block"], Block(at["block"], at["block_title"], notes.get(at["block"], ""), at["rules"],
+                                                     yes("more_graphs"), [], [], {}))
+        if not block.rows or block.rows[-1].key != at["row"]:
+            block.rows.append(Row(at["row"], at["row_title"], int(at["gpus"]), at["model"], at["workload"], at["cluster"]))
+        column = block.column(at["column"])
+        if column is None:
+            column = Column(at["column"], at["column_title"], "" if yes("own_agent") else at["agent"], at["devices"], at["own_grouper"],
+                            at["column_kind"] == "searched", yes("in_paper"), yes("sampled"), yes("learner"), yes("trained"), yes("zero_shot"), yes("last"),
+                            at["own_samples"], at["pass_every"])
+            block.columns.append(column)
+        published = math.inf if at["published_s"] == "OOM" else _number(at["published_s"])
+        block.cells[at["row"], at["column"]] = Cell(
+            block, block.rows[-1], column, at["agent"], at["kind"], at["state"], at["note"], yes("memory_judged"), int(at["budget"]),
+            int(at["seeds"]), int(at["feasible"]), _number(at["median_s"]), _number(at["low_s"]), _number(at["high_s"]),
+            _number(at["bound_s"]), published, _number(at["published_samples"]), _number(at["samples"]),
+            _number(at["samples_to_best"]), _number(at["samples_to_1pct"]), _number(at["proposals"]), _number(at["screens"]),
+            yes("settings_before"),
+            [one for one in records.get((at["block"], at["row"], at["column"]), []) if one.budget == int(at["budget"])])
+    for block in blocks.values():
+        for row in block.rows:
+            for column in block.columns:
+                cell = block.cells.get((row.key, column.key))
+                if cell is None or cell.state not in STATES:
+                    raise InputError(f"{folder / 'cells.csv'}: {block.key}:{row.key}/{column.key} is not there or has no known state; `stowplan table show` "
+                                     "writes the file anew.")
+                if cell.run and not cell.records:
+                    raise InputError(f"{folder}: cells.csv has {block.key}:{row.key}/{column.key} and rows.csv does not; `stowplan table show` makes them one.")
+                if cell.median == 0:
+                    raise InputError(f"{folder}: {block.key}:{row.key}/{column.key} takes 0 s, which nothing can be compared with.")
     return list(blocks.values())
 
 
 def _records(path: Path) -> Dict[Tuple[str, str, str], List[Record]]:
     found: Dict[Tuple[str, str, str], List[Record]] = {}
-    with open(path, encoding="utf-8", newline="") as file:
-        for at in csv.DictReader(file):
-            if at["note"]:
-                continue
-            pairs = [point.split(":") for point in at["curve"].split()]
-            curve = [(float(sample), float(best) / 1e6) for sample, best in pairs]
-            if curve and at["samples"]:
-                curve.append((float(at["samples"]), curve[-1][1]))
-            found.setdefault((at["block"], at["row"], at["column"]), []).append(Record(
-                int(at["seed"]), int(at["budget"]), at["agent"], float(at["runtime_us"]) / 1e6 if at["runtime_us"] else math.inf,
-                _number(at["samples"]), _number(at["samples_to_best"]), curve, [float(x) for x in at["curve_machine_seconds"].split()],
-                [float(x) for x in at["curve_agent_seconds"].split()], at["placement"], at))
+    for at in _lines(path):
+        if at["note"]:
+            continue
+        pairs = [point.split(":") for point in at["curve"].split()]
+        curve = [(float(sample), float(best) / 1e6) for sample, best in pairs]
+        if curve and at["samples"]:
+            curve.append((float(at["samples"]), curve[-1][1]))
+        found.setdefault((at["block"], at["row"], at["column"]), []).append(Record(
+            int(at["seed"]), int(at["budget"]), at["agent"], float(at["runtime_us"]) / 1e6 if at["runtime_us"] else math.inf,
+            _number(at["samples"]), _number(at["samples_to_best"]), curve, [float(x) for x in at["curve_machine_seconds"].split()],
+            [float(x) for x in at["curve_agent_seconds"].split()], at["placement"], at))
     for of_cell in found.values():
         of_cell.sort(key=lambda record: record.seed)
     return found
@@ -322,6 +348,13 @@ def _records(path: Path) -> Dict[Tuple[str, str, str], List[Record]]:
 # ---- comparisons
 
 Estimate = _core.Estimate
+
+
+def unequal(ours: Cell, theirs: Cell) -> str:
+    """Why two searches are not compared: they had unlike numbers of samples, and neither's column says so."""
+    if not (ours.sampled and theirs.sampled) or ours.budget == theirs.budget or ours.column.has_own_budget or theirs.column.has_own_budget:
+        return ""
+    return f"not compared: {ours.budget:,} samples against {theirs.budget:,}"
 
 
 def over(ours: List[Cell], theirs: List[Cell]) -> Estimate:

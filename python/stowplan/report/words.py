@@ -42,9 +42,15 @@ def _seeds(estimate: Estimate) -> str:
 
 def compared(estimate: Estimate, of: str = "") -> str:
     """The same with its interval. `of`: what was drawn, where it is not seeds: "29 rows"."""
+    if estimate.unpaired and not of:
+        return "not compared, no seed that both have"
+    if math.isnan(estimate.value):
+        return "no mean, not every seed fits"
     text = faster(estimate.value)
-    if not estimate.sampled:
+    if not estimate.sampled and estimate.low == estimate.high:
         return text
+    if not estimate.sampled:
+        of = of or "over graphs"
     if estimate.open and not of:
         return f"{text} ({_seeds(estimate)}, too few for an interval)"
     of = of or _seeds(estimate)
@@ -70,7 +76,7 @@ def _span(least: float, most: float) -> str:
 
 def times(estimate: Estimate) -> str:
     """Of a ratio that is no time: "1.8 times (90 % interval 1.2 to 2.4; 3 seeds)"."""
-    text = f"{seconds(estimate.value)} times"
+    text = "infinitely many times" if math.isinf(estimate.value) else f"{seconds(estimate.value)} times"
     if not estimate.sampled:
         return text
     of = _seeds(estimate)
@@ -87,6 +93,8 @@ def longer(estimate: Estimate) -> str:
 
 def fewer(speedup: float) -> str:
     """"1.6 times fewer", "2.8 times more", "never" where they are never enough."""
+    if math.isinf(speedup):
+        return "the other never does"
     return "never" if speedup == 0 else f"{seconds(speedup)} times fewer" if speedup >= 1 else f"{seconds(1 / speedup)} times more"
 
 

@@ -206,7 +206,10 @@ def page(results: Path) -> Tuple[Dict[str, Any], List[Any]]:
     ratios = [ratio for one in of_rules for ratio in one.ratios]
     facts = {"cases": sum(one.rows for one in of_rules), "first": sum(one.first for one in of_rules), "mean": geometric_mean(ratios),
              "worst": max(ratios), "out_of_memory": sum(one.out_of_memory for one in of_rules), "rules": of_rules,
-             "rows": sum(not repeats(one.table, one.block) for one in of_rows)}
+             "rows": sum(not repeats(one.table, one.block) for one in of_rows),
+             "always": sum(all(math.isnan(one.loss(i)) or one.loss(i) <= 1 for i in range(1, FIRST_DRAW)) for one in of_rows
+                           if not repeats(one.table, one.block)),
+             "most_rules": max(sum(not math.isnan(one.loss(i)) for i in range(1, FIRST_DRAW)) for one in of_rows)}
     note = "The fastest placement of each row, simulated under other rules, against the fastest placement of the row there."
     plot = dots("What the fastest placement of a row loses under other rules", "step time / that of the fastest placement there",
                 [one.rule for one in of_rules], {"mean over rows": ("search", {one.rule: one.mean for one in of_rules}),
