@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -16,8 +18,13 @@ using State = CellSummary::State;
 std::string OursText(const CellSummary& cell) {
   if (cell.state == State::kNotRun) return "not run";
   if (cell.state == State::kOutOfMemory) return "OOM";
-  const char letter = ToString(cell.kind)[0];
-  return fmt::format("{} {}", output::SecondsDigits(*cell.median), letter);
+  return output::SecondsDigits(*cell.median);
+}
+
+// Of a searched one nothing.
+std::string KindText(const CellSummary& cell) {
+  if (!cell.was_run() || cell.kind == CellKind::kSearched) return "";
+  return cell.kind == CellKind::kFitted ? "fit" : "rule";
 }
 
 std::string PublishedText(const CellSummary& cell) {
@@ -41,23 +48,35 @@ std::string CountOf(const std::optional<double>& count) {
   return count ? output::CountText(std::llround(*count)) : "";
 }
 
-std::string RowText(const TableResults& results, const TableBlock& block, const TableLine& line) {
-  output::TextTable table("lrrrrr", {"", "step [s]", "paper", "over seeds", "samples", "paper"});
+// `papers`: whether the table has numbers of a paper.
+std::string RowText(const TableResults& results, const TableBlock& block, const TableLine& line,
+                    bool papers) {
+  output::TextTable table =
+      papers ? output::TextTable("lrlrrrr", {"", "step [s]", "", "paper", "over seeds", "samples", "paper"})
+             : output::TextTable("lrlrr", {"", "step [s]", "", "over seeds", "samples"});
   std::set<std::string> notes;  // why cells were not run
   for (const TableColumn& column : block.columns) {
     const CellSummary& cell = results.At(block.key, line.key, column.key);
     if (cell.state == State::kAbsent) continue;
     if (cell.state == State::kNotRun) notes.insert(cell.note);
-    table.AddRow({output::Shortened(column.title, 28), OursText(cell), PublishedText(cell), SeedsText(cell),
-                  cell.sampled ? CountOf(cell.samples) : "", CountOf(cell.published_samples)});
+    std::vector<std::string> cells = {output::Shortened(column.title, 27), OursText(cell), KindText(cell)};
+    if (papers) cells.push_back(PublishedText(cell));
+    cells.insert(cells.end(), {SeedsText(cell), cell.sampled ? CountOf(cell.samples) : ""});
+    if (papers) cells.push_back(CountOf(cell.published_samples));
+    table.AddRow(std::move(cells));
   }
   if (table.empty()) return "";
-  const std::optional<double> bound = results.Bound(block.key, line.key);
-  return fmt::format(
-             "\n{}{}{}\n{}", line.title, line.gpus > 0 ? fmt::format(", {} GPUs", line.gpus) : "",
-             bound ? fmt::format("; no placement takes less than {} s", output::SecondsDigits(*bound)) : "",
-             table.ToString(1)) +
+  std::string title = line.title + (line.gpus > 0 ? fmt::format(", {} GPUs", line.gpus) : "");
+  if (const std::optional<double> bound = results.Bound(block.key, line.key))
+    title += fmt::format("; no placement takes less than {} s", output::SecondsDigits(*bound));
+  return "\n" + output::Wrapped(title, 0, output::kLineWidth) + table.ToString(1) +
          output::Wrapped(fmt::format("{}", fmt::join(notes, " ")), 1, output::kLineWidth);
+}
+
+bool HasPublished(const TableDefinition& table) {
+  return std::ranges::any_of(table.blocks, [](const TableBlock& block) {
+    return std::ranges::any_of(block.lines, [](const TableLine& line) { return !line.published.empty(); });
+  });
 }
 
 }  // namespace
@@ -65,16 +84,21 @@ std::string RowText(const TableResults& results, const TableBlock& block, const 
 std::string RenderTerminal(const TableResults& results) {
   const TableDefinition& table = results.table();
   std::string text = output::Wrapped(fmt::format("{}: {}", table.name, table.title), 0, output::kLineWidth);
+  const bool papers = HasPublished(table);
   for (const TableBlock& block : table.blocks) {
     std::string rows;
-    for (const TableLine& line : block.lines) rows += RowText(results, block, line);
+    for (const TableLine& line : block.lines) rows += RowText(results, block, line, papers);
     if (!rows.empty()) text += fmt::format("\n{}\n{}", block.title, rows);
   }
+  const std::string of_papers = papers ? ", beside it the paper's. fit: a parameter of the machine was "
+                                         "chosen to meet the paper. !: ours and the "
+                                         "paper's differ about memory"
+                                       : "";
   return text + "\n" +
          output::Wrapped(
-             "A step is the median over seeds, behind it the paper's. f: fitted to that; p: predicted, a "
-             "placement that "
-             "a rule fixes; s: searched. OOM: nothing fits. !: ours and the paper's differ about memory.",
+             fmt::format("A step is the median over seeds{}. rule: a placement that nobody searched for. "
+                         "OOM: nothing fits.",
+                         of_papers),
              0, output::kLineWidth);
 }
 

@@ -151,9 +151,8 @@ class TableVerb : public Command {
     formats::MakeFolder(folder_.string());
     if (keep_rows) formats::WriteFile(RowsPath(), rows);
     formats::WriteFile((folder_ / "cells.csv").string(), tables::PrintCells(results));
-    output::Print(fmt::format("{}\n{}: {}cells.csv\na page: python3 -m stowplan.report {}\n",
-                              tables::RenderTerminal(results), folder_.string(),
-                              keep_rows ? "rows.csv, " : "", table.called()));
+    output::Print(fmt::format("{}\n{}: {}cells.csv\na page: {}\n", tables::RenderTerminal(results),
+                              folder_.string(), keep_rows ? "rows.csv, " : "", PageCommand(table.called())));
   }
 
   // Another table's folder, by mistake: its rows would be replaced.

@@ -34,6 +34,7 @@ TEST(OwnTable, AUsersTableRunsAndIsRenderedAsOurs) {
   EXPECT_EQ(run.status, 0) << run.err;
   EXPECT_THAT(run.out, HasSubstr("A transformer and Inception-V3 on two GPUs"));
   EXPECT_THAT(formats::ReadFile(folder / "out/cells.csv"), HasSubstr("\nnative,"));
+  EXPECT_THAT(run.out, HasSubstr("stowplan.report " + kExample + " --results " + folder / "out"));
   const std::string rows = formats::ReadFile(folder / "out/rows.csv");
   EXPECT_THAT(rows,
               HasSubstr("stowplan table run " + kExample + " --cells native:transformer_xl_layers_2/random"));
