@@ -143,12 +143,6 @@ std::optional<double> TableResults::Bound(const std::string& block, const std::s
   return of_sampled ? of_sampled : of_all;
 }
 
-std::string TableResults::NameOf(const TableBlock& block, const TableLine& line,
-                                 const TableColumn& column) const {
-  return fmt::format("{}, {} GPUs, {}", line.title, line.gpus, column.title) +
-         (&block == &table_.blocks.front() ? "" : fmt::format(" ({})", block.title));
-}
-
 std::vector<const CellRecord*> TableResults::records() const {
   std::vector<const CellRecord*> all;
   for (const TableBlock& block : table_.blocks) {

@@ -1,5 +1,4 @@
-// The cells of a table with seeds put together and the published numbers beside them. What renderers and
-// claims read.
+// The cells of a table with seeds put together and the published numbers beside them. What cells.csv and the terminal show.
 #pragma once
 
 #include <map>
@@ -61,8 +60,6 @@ class TableResults {
   // devices that any of them may use (a rule such as CPU only may use others). Where nothing was sampled, of all
   // its cells.
   std::optional<double> Bound(const std::string& block, const std::string& line) const;
-  // "NMT, 2 layers, 2 GPUs, Scotch", and the block where it is not the first.
-  std::string NameOf(const TableBlock& block, const TableLine& line, const TableColumn& column) const;
   // Every record that counts, in the table's order.
   std::vector<const CellRecord*> records() const;
 

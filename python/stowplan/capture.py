@@ -9,7 +9,7 @@ model then runs once, with `--train` backwards too, and every op that PyTorch di
     names       module path and op, "model.layers.0.mlp.up_proj/mm"; weights as in state_dict(), "model.layers.0.mlp.up_proj.weight"
     views       share their input's storage: no bytes, no time. So do ops that work in place, which wait for those that still read
     weights     Variables, those of a module on one device, with their optimizer's state: as many bytes for each slot (sgd 0, momentum 1, adam 2)
-    optimizer   adam is PyTorch's default on a GPU (foreach), which takes the roots of all weights' second moments before the first update and so
+    optimizer   adam is PyTorch's default on a GPU (foreach), which takes the roots of all weights' second moments before the first update (in program order) and so
                 holds as many bytes as the weights have; adam-fused (fused=True) holds none, adam-single (foreach=False) two tensors of one weight
     loss        the output, or its `loss`, where that is a number; else the mean cross-entropy over its last axis
     attention   scaled_dot_product_attention is one op that writes no scores, as on a GPU; --attention math has it as products and a softmax
