@@ -24,6 +24,8 @@ sys.path.insert(0, os.path.join(ROOT, "profiler"))
 
 from measuring import compare, finish, gpu, packs, plan, prepare, rehearse, runner  # noqa: E402
 
+recording = compare.recording
+
 SCRIPTS = os.path.join(ROOT, "tests", "profiler", "measure", "fakes")
 FAKES = rehearse.Fakes(SCRIPTS, os.path.join(GPU, "libstowplan_cuda.so"), GPU, CUPTI, INJECTION)
 NOT_NEEDED = {"torch_links", "torch_all_ops", "chain.host_ops_rest"}
@@ -136,6 +138,9 @@ class Whole(Session):
         self.assertAlmostEqual(float(re.search(r"latency: ([\d.]+)us", cluster)[1]), 6, delta=0.1)
         self.assertEqual(summary["recorders"]["differing"], [])
         self.assertEqual(summary["recorders"]["us_a_step"], [315.0, 315.0])
+        self.assertEqual((summary["recorders"]["steps"], summary["recorders"]["kernels_a_step"]), ([1, 1], [6.0, 6.0]))
+        pieces = compare.documents(os.path.join(self.made, "back", "recorder.json.zst"))
+        self.assertGreaterEqual(sum(bool(part["result"].get("kernels")) for piece in pieces for part in piece["parts"].values()), 2)
         self.assertIn(["resnet50", "amp", "0.400", "3", "4", 6], summary["networks"])
         self.assertTrue(os.path.exists(os.path.join(self.made, "index.html")))
 
@@ -316,15 +321,36 @@ class Pieces(unittest.TestCase):
         self.assertEqual(gpu.throttling({"clocks_throttle_reasons.active": "0x0000000000000001"}), [])  # idle
         self.assertEqual(gpu.throttling({"clocks_throttle_reasons.active": "[N/A]"}), [])
 
+    def pieces(self, *results, suffix):
+        """A recording as it is written while its program runs: a document a frame, the first and the last without records."""
+        path = os.path.join(self.folder, "recorder.json" + suffix)
+        parts = [{}] + [{"process 1": {"result": result}} for result in results] + [{"process 1": {"result": {"base_ns": 0}}}]
+        with open(path, "wb") as file:
+            for part in parts:
+                file.write(recording.compress(json.dumps({"parts": part}).encode() + b"\n", suffix))
+        return path
+
     def test_marks_choose_the_kernels_of_a_step(self):
         call = lambda at, number: {"name": "cudaLaunchKernel", "start_ns": at, "end_ns": at + 1, "correlation": number}
-        kernel = lambda name, number: {"name": name, "start_ns": 0, "end_ns": 2000, "stream": 7, "correlation": number}
-        result = {"markers": [{"name": compare.MARK, "start_ns": 10, "end_ns": 20}, {"name": "aten::mm", "start_ns": 1, "end_ns": 99}],
-                  "calls": [call(5, 1), call(15, 2)], "kernels": [kernel("warm-up", 1), kernel("_Z4gemmPKfi", 2)]}
-        path = os.path.join(self.folder, "recorder.json.gz")
-        compare.write(path, {"parts": {"process 1": {"result": result}}})
-        name = "gemm(float const*, int)" if shutil.which("c++filt") else "_Z4gemmPKfi"
-        self.assertEqual(compare._of_recorder(path), ({name: [2.0]}, 1))
+        kernel = lambda name, number: {"name": name, "start_ns": 1, "end_ns": 2001, "stream": 7, "correlation": number}
+        mark = {"name": compare.MARK, "start_ns": 10, "end_ns": 30}
+        # Of one clock, the mark is from 5010 to 5030, the calls of the first piece at 5005 and 5015, of the second at 5027 and 5031.
+        first = {"base_ns": 4000, "calls": [call(1005, 1), call(1015, 2)], "kernels": [kernel("warm-up", 1)]}
+        second = {"base_ns": 5000, "markers": [mark, {"name": "aten::mm", "start_ns": 1, "end_ns": 99}, {"name": compare.MARK, "start_ns": 40}],
+                  "calls": [call(27, 3), call(31, 4)], "kernels": [kernel("gemm(int)", 2), kernel("gemm(int)", 3), kernel("after", 4)]}
+        for suffix in {".gz", recording.compressed_suffix()}:
+            for pieces in ((first, second), (second, first)):
+                self.assertEqual(compare._of_recorder(self.pieces(*pieces, suffix=suffix)), ({"gemm(int)": [2.0, 2.0]}, 1))
+
+    def test_a_file_of_several_documents_is_not_taken_for_one(self):
+        path = self.pieces({}, {}, suffix=".gz")
+        self.assertEqual(len(compare.documents(path)), 4)
+        with self.assertRaisesRegex(ValueError, "4 documents"):
+            compare.read(path)
+        with open(path, "wb") as file:
+            file.write(recording.compress(b'{"parts": {}} {"parts": ', ".gz"))
+        with self.assertRaises(ValueError):
+            compare.documents(path)
 
 
 if __name__ == "__main__":
