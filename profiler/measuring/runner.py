@@ -49,6 +49,7 @@ class Run:
             self._chosen = json.load(file)
         self._off = {}  # {part: why}
         self._libraries = _libraries(python)
+        self._smi = gpu.Smi(lambda: self._end - self._clock())
         self._gpu, self._last_state = None, {}
         self._no_driver = None  # or why nvidia-smi tells nothing
         self._stand_ins = []
@@ -110,7 +111,7 @@ class Run:
             pass
 
     def _wait(self, limit):
-        """The status, and what had to be done to it: "", "asked" or "killed"."""
+        """The status, and what had to be done to it: "", "asked", "killed", or "left" where even that did not end it."""
         grace = min(GRACE, limit / 2)
         end = self._clock() + limit - grace
         while not self._stopped and self._clock() < end:
@@ -123,7 +124,10 @@ class Run:
             return self._child.wait(timeout=grace), "asked"
         except subprocess.TimeoutExpired:
             self._stop_child(signal.SIGKILL)
-            return self._child.wait(), "killed"
+        try:
+            return self._child.wait(timeout=GRACE), "killed"
+        except subprocess.TimeoutExpired:  # it hangs in the driver
+            return None, "left"
 
     def _call(self, step, limit):
         """{outcome, why} of the step's command, whose output goes to a file."""
@@ -144,6 +148,8 @@ class Run:
                 self._stop_child(signal.SIGKILL)  # what it has left running
                 self._child = None
         said = self._last_line(log).removeprefix("stowplan-profile: ")
+        if ended == "left":
+            return {"outcome": "failed", "why": "it cannot be killed"}
         if self._stopped:
             return {"outcome": "cut", "why": "the run was stopped"}
         if ended == "killed":
@@ -208,13 +214,16 @@ class Run:
         return record
 
     def _state(self):
-        return gpu.state(self._gpu["uuid"]) if self._gpu else {}
+        found = self._smi.state(self._gpu["uuid"]) if self._gpu else {}
+        if self._smi.hangs:
+            self.say(self._smi.hangs)
+        return found
 
     # ---- what the checks decide --------------------------------------------------------------------------------
 
     def _find_gpu(self):
         try:
-            self.session["gpus"] = gpu.facts()
+            self.session["gpus"] = self._smi.facts()
         except gpu.NoDriver as reason:
             self._no_driver = str(reason)
         if len(self.session["gpus"]) < 2:
@@ -223,7 +232,7 @@ class Run:
             return
         self._gpu = self.session["gpus"][0]
         self._last_state = self._state()
-        for sentence in gpu.doubts(self._gpu):
+        for sentence in self._smi.doubts(self._gpu):
             self.say(sentence)
 
     def _write_clusters(self):

@@ -16,6 +16,7 @@ import tarfile
 import tempfile
 import time
 import unittest
+import unittest.mock
 
 sys.dont_write_bytecode = True
 ROOT, STOWPLAN, PROFILE, CPU, GPU, CUPTI, INJECTION = sys.argv[1:8]
@@ -260,6 +261,16 @@ class Failures(Session):
         self.assertEqual(self.finish(), 1)
         self.assertIsNone(self.summary()["kind"])
 
+    def test_a_driver_that_hangs_does_not_delay_the_end(self):
+        calls = os.path.join(os.path.dirname(self.out), "calls")
+        start = time.monotonic()
+        done = self.run_it(12, MADE_UP_SMI="hangs", MADE_UP_SMI_CALLS=calls)
+        self.assertLess(time.monotonic() - start, 18)  # 12, on a busy machine
+        self.assertIn("nvidia-smi did not answer in 5.0 s and is not asked again.", done.stdout)
+        with open(calls, encoding="utf-8") as file:
+            self.assertEqual(file.read().count("\n"), 1)
+        self.assertIn("records", self.outcomes())
+
 
 class Calls(Session):
     def call(self, *words):
@@ -315,6 +326,57 @@ class Pieces(unittest.TestCase):
         self.assertEqual({step.pack for step in steps}, set(plan.PACKS))
         for step in steps:
             self.assertLessEqual(set(step.needs), set(plan.PARTS))
+
+    def test_nvidia_smi_that_hung_once_is_not_asked_again(self):
+        calls = os.path.join(self.folder, "calls")
+        path = os.pathsep.join((SCRIPTS, os.environ["PATH"]))
+        ask = lambda how: unittest.mock.patch.dict(os.environ, {"PATH": path, "MADE_UP_SMI": how, "MADE_UP_SMI_CALLS": calls})
+        with ask(""):
+            smi = gpu.Smi(lambda: 9)
+            self.assertEqual(smi.facts()[0]["uuid"], "GPU-0")
+        start = time.monotonic()
+        with ask("hangs"):
+            smi = gpu.Smi(lambda: 0.3)
+            with self.assertRaisesRegex(gpu.Hangs, r"did not answer in 0\.3 s"):
+                smi.facts()
+            self.assertEqual(smi.state("GPU-0"), {})
+            self.assertEqual(smi.doubts({"uuid": "GPU-0"}), [])
+        self.assertLess(time.monotonic() - start, 5)
+        with ask(""), self.assertRaisesRegex(gpu.Hangs, "no time"):
+            gpu.Smi(lambda: -1).facts()
+        with open(calls, encoding="utf-8") as file:
+            self.assertEqual(file.read().count("\n"), 2)
+
+    def runner(self, *steps, seconds=60):
+        """A run of these steps alone, in a folder whose name has a meaning for glob."""
+        root = os.path.join(self.folder, "root [1]")
+        os.makedirs(os.path.join(root, "measured"))
+        with open(os.path.join(root, "plan.json"), "w", encoding="utf-8") as file:
+            json.dump({"revision": "none", "workloads": {}}, file)
+        patches = (unittest.mock.patch.dict(os.environ, {"PATH": SCRIPTS + ":" + os.environ["PATH"]}),
+                   unittest.mock.patch.object(plan, "steps", lambda chosen: list(steps)),
+                   unittest.mock.patch.object(runner.Run, "_after_records", lambda *unused: None))
+        for patch in patches:
+            patch.start()
+            self.addCleanup(patch.stop)
+        return runner.Run(root, self.folder, seconds)
+
+    def test_a_step_that_cannot_be_killed_is_left(self):
+        class Immortal(subprocess.Popen):
+            def wait(self, timeout=None):
+                if timeout is None:
+                    raise AssertionError("waits without limit")
+                time.sleep(min(timeout, 0.1))
+                raise subprocess.TimeoutExpired(self.args, timeout)
+
+        run = self.runner(plan.Step("records", plan.PACKS[0], 1, ("sleep", "30")), plan.Step("next", plan.PACKS[0], 1, ("true",)))
+        run._smi.hangs = "not asked"
+        start, begin = time.monotonic(), runner.subprocess.Popen
+        with unittest.mock.patch.object(runner.subprocess, "Popen", lambda words, **more: (Immortal if words[0] == "sleep" else begin)(words, **more)):
+            self.assertEqual(run.run(), 1)
+        self.assertLess(time.monotonic() - start, 10)
+        self.assertEqual([(step["outcome"], step.get("why")) for step in run.session["steps"]],
+                         [("failed", "it cannot be killed"), ("done", None)])
 
     def test_bits_of_throttling(self):
         self.assertEqual(gpu.throttling({"clocks_throttle_reasons.active": "0x0000000000000061"}), ["its temperature"])
