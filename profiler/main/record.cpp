@@ -100,10 +100,27 @@ std::string StreamOf(const std::string& out) {
   return out.ends_with(".zst") ? out : out + ".zst";
 }
 
+// Where a file will be that may not be there yet, also behind links.
+fs::path Place(const std::string& path) {
+  std::error_code ignored;
+  fs::path place = fs::absolute(path);
+  constexpr int kMostLinks = 40;  // as Linux follows
+  for (int links = 0; links < kMostLinks && fs::is_symlink(place, ignored); ++links)
+    place = place.parent_path() / fs::read_symlink(place, ignored);
+  return fs::weakly_canonical(place, ignored);
+}
+
 // Before the command runs: what it takes hours to do must not be lost to a wrong name.
 void CheckOutputs(const RecordOptions& options) {
   if (options.out == "-")
     throw InputError("--out: must name a file, which is written while the command runs.");
+  if (!options.kineto.empty() && options.kineto != "-") {
+    for (const std::string& path : {options.out, StreamOf(options.out)}) {
+      if (Place(options.kineto) == Place(path))
+        throw InputError(fmt::format("--kineto: {} is the file that --out writes ({}); give it another name.",
+                                     options.kineto, path));
+    }
+  }
   for (const std::string& path : {options.out, StreamOf(options.out), options.kineto}) {
     if (path.empty()) continue;
     formats::RefuseExisting(path);
@@ -184,8 +201,13 @@ Recording Closing(const Recording& recorded, double wall_s) {
   Recording closing;
   closing.kind = recorded.kind;
   for (const auto& [name, known] : recorded.parts) {
-    Part part = known;
-    if (part.activity) part.activity.emplace();
+    Part part;  // not its records, of which there are many
+    part.outcome = known.outcome;
+    part.reason = known.reason;
+    part.incomplete = known.incomplete;
+    part.date = known.date;
+    part.clocks = known.clocks;
+    if (known.activity) part.activity.emplace();
     part.command = CommandLine();
     part.revision = Revision();
     part.wall_s = wall_s;
@@ -194,12 +216,12 @@ Recording Closing(const Recording& recorded, double wall_s) {
   return closing;
 }
 
-// Of several processes the last; of none with activity nothing, which their reasons tell.
+// Of several processes the last that has records; of none with activity nothing, which their reasons tell.
 void WriteKineto(const RecordOptions& options, const Recording& recording) {
   if (options.kineto.empty()) return;
   const ActivityTrace* last = nullptr;
   for (const auto& [name, part] : recording.parts) {
-    if (part.activity) last = &*part.activity;
+    if (part.activity && (last == nullptr || RecordsIn(*part.activity) > 0)) last = &*part.activity;
   }
   if (last != nullptr) formats::WriteFile(options.kineto, PrintKineto(*last));
 }
@@ -223,8 +245,8 @@ std::string WriteForms(const RecordOptions& options, Recorded& recorded, const s
 }
 
 int RunRecord(const RecordOptions& options) {
-  ParseWindowEdge("--after", options.after),
-      ParseWindowEdge("--for", options.length);  // refuses what is wrong
+  ParseWindowEdge("--after", options.after);  // refuses what is wrong
+  ParseWindowEdge("--for", options.length);
   const BackendRow& row = FindBackend("cuda");
   const std::unique_ptr<Backend> backend = OpenBackend(row);  // says at once why nothing could be recorded
   const std::string injection = FindInjection(row);
@@ -278,7 +300,8 @@ RunVerb DeclareRecord(CLI::App& app) {
       ->option_text("FILE");
   app.add_option(
          "--kineto", options->kineto,
-         "also as torch.profiler writes it, which ui.perfetto.dev opens (of several processes the last)")
+         "also as torch.profiler writes it, which ui.perfetto.dev opens (of several processes the last "
+         "that has records)")
       ->option_text("FILE");
   app.add_option("--after", options->after,
                  "record after so many launches (1000), so many seconds of using CUDA (2.5s), or the end of "

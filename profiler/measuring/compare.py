@@ -4,7 +4,6 @@ import collections
 import glob
 import json
 import os
-import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "pytorch"))
@@ -14,9 +13,28 @@ import recording  # noqa: E402
 MARK = "stowplan step"  # the range around a marked step
 
 
-def read(path):
+def documents(path):
+    """The documents of a file, which are several where it was written while its program ran: pieces of one recording."""
     with open(path, "rb") as file:
-        return json.loads(recording.decompress(file.read()))
+        text = recording.decompress(file.read()).decode()
+    decoder, found, at = json.JSONDecoder(), [], 0
+    while at < len(text):
+        if text[at].isspace():
+            at += 1
+            continue
+        document, at = decoder.raw_decode(text, at)
+        if not isinstance(document, dict):
+            raise ValueError("it is no object")
+        found.append(document)
+    return found
+
+
+def read(path):
+    """The one document of a file."""
+    found = documents(path)
+    if len(found) != 1:
+        raise ValueError(f"it holds {len(found)} documents, not one")
+    return found[0]
 
 
 def write(path, document):
@@ -24,7 +42,7 @@ def write(path, document):
 
 
 def _found(folder, pattern):
-    return sorted(glob.glob(os.path.join(folder, pattern)))
+    return sorted(glob.glob(os.path.join(glob.escape(folder), pattern)))
 
 
 def networks(folder):
@@ -34,7 +52,7 @@ def networks(folder):
         name = os.path.basename(path).split(".json")[0]
         try:
             parts = read(path).get("parts", {}) if "kineto" not in path and "-" not in name else {}
-        except (OSError, ValueError, AttributeError, recording.RecordingError):
+        except (OSError, EOFError, ValueError, recording.RecordingError):
             continue
         for way, part in parts.items():
             result = part.get("result") or {}
@@ -57,7 +75,7 @@ def collectives(folder):
         try:
             rows += [(row["op"], row["ranks"], row["bytes"], row["host"]["median_us"])
                      for row in read(path)["parts"]["collectives"]["result"]["rows"]]
-        except (OSError, ValueError, KeyError, TypeError):
+        except (OSError, EOFError, ValueError, KeyError, TypeError, recording.RecordingError):
             pass  # of a collective that was cut off
     return rows
 
@@ -73,34 +91,34 @@ def _of_kineto(path):
     return kernels, max(1, steps)
 
 
-def _readable(kernels):
-    """The same with names as Kineto writes them: our recorder keeps a C++ function's as the linker has it."""
-    mangled = [name for name in kernels if name.startswith("_Z")]
-    try:
-        told = subprocess.run(["c++filt"], input="\n".join(mangled), capture_output=True, text=True, check=True).stdout.splitlines()
-    except (OSError, subprocess.CalledProcessError):
-        return kernels
-    readable = dict(zip(mangled, told))
-    made = collections.defaultdict(list)
-    for name, found in kernels.items():
-        made[readable.get(name, name)] += found
-    return made
+def _records(pieces, key):
+    """(record, its start and end on the clock of all pieces) of those that have both."""
+    for piece in pieces:
+        base = piece.get("base_ns", 0)
+        for record in piece.get(key, []):
+            if record.get("start_ns", 0) != 0 and record.get("end_ns", 0) != 0:
+                yield record, base + record["start_ns"], base + record["end_ns"]
 
 
 def _of_recorder(path):
-    """The same of our recording: the kernels that were launched inside of the marks; of all where there is no mark."""
+    """The same of our recording: the kernels that were launched inside of the marks; of all where there is no mark.
+
+    A mark, a call inside of it and the kernel of that call may stand in three pieces.
+    """
+    parts = collections.defaultdict(list)
+    for document in documents(path):
+        for name, part in document.get("parts", {}).items():
+            parts[name].append(part.get("result") or {})
     kernels = collections.defaultdict(list)
     steps = 0
-    for part in read(path).get("parts", {}).values():
-        result = part.get("result") or {}
-        marks = [(mark["start_ns"], mark["end_ns"]) for mark in result.get("markers", []) if mark["name"] == MARK]
+    for pieces in parts.values():
+        marks = [(start, end) for mark, start, end in _records(pieces, "markers") if mark["name"] == MARK]
         steps += len(marks)
-        inside = {call["correlation"] for call in result.get("calls", [])
-                  if any(start <= call["start_ns"] <= end for start, end in marks)}
-        for kernel in result.get("kernels", []):
+        inside = {call["correlation"] for call, at, _ in _records(pieces, "calls") if any(start <= at <= end for start, end in marks)}
+        for kernel, start, end in _records(pieces, "kernels"):
             if not marks or kernel["correlation"] in inside:
-                kernels[kernel["name"]].append((kernel["end_ns"] - kernel["start_ns"]) / 1e3)
-    return _readable(kernels), max(1, steps)
+                kernels[kernel["name"]].append((end - start) / 1e3)
+    return kernels, max(1, steps)
 
 
 class _Told:
@@ -122,7 +140,7 @@ def recorders(folder):
         return None
     try:
         a, b = _Told(*_of_recorder(ours[0])), _Told(*_of_kineto(theirs[0]))
-    except (OSError, ValueError, KeyError, TypeError, recording.RecordingError) as error:
+    except (OSError, EOFError, ValueError, KeyError, TypeError, AttributeError, recording.RecordingError) as error:
         return {"sentence": f"They cannot be compared ({error})."}
     names = a.counts.keys() | b.counts.keys()
     differing = sorted(name for name in names if a.counts.get(name) != b.counts.get(name))

@@ -41,9 +41,16 @@ class Finish:
         self.session = packs.unpack(folder, self._back)
         if self.session is None:
             raise FinishError(f"{folder} holds no file of `measure run`, which are called 1-check.tar to 6-recorder.tar")
+        self._check_session(folder)
         self.kind = self._scored = None  # of the parameters, and of those with which steps are scored
         self.said = list(self.session["said"])
         self.summary = {"session": self.session, "scores": {}}
+
+    def _check_session(self, folder):
+        for name, kind in (("said", list), ("steps", list), ("gpus", list), ("workloads", dict), ("memory_gib", int), ("date", str),
+                           ("revision", str)):
+            if not isinstance(self.session.get(name), kind):
+                raise FinishError(f"the session.json in the files of {folder} has no '{name}' as `measure run` writes it")
 
     def _path(self, *names):
         return os.path.join(self._out, *names)
@@ -63,7 +70,7 @@ class Finish:
     def _probes(self, with_ops):
         if not os.path.exists(os.path.join(self._back, "links.json.zst")):
             by_torch = [path for name in ("launch", "copies", "ops")
-                        for path in glob.glob(os.path.join(self._back, "torch", name + ".json.*"))]
+                        for path in glob.glob(os.path.join(glob.escape(self._back), "torch", name + ".json.*"))]
             if by_torch:  # the two families of recordings are not mixed
                 return by_torch
         found = [name for name in ("links", "peers", "ops", "host") if os.path.exists(self._back + f"/{name}.json.zst")]
@@ -153,7 +160,7 @@ class Finish:
     def _recordings(self):
         """Copies of the recorded steps whose clusters say what was measured of links and dispatch."""
         for name in prepare.CLUSTERS:
-            found = glob.glob(os.path.join(self._back, f"*.{name}.steps.json.zst"))
+            found = glob.glob(os.path.join(glob.escape(self._back), f"*.{name}.steps.json.zst"))
             cluster = self._cluster(name) if found else None
             for path in found:
                 try:
@@ -174,7 +181,7 @@ class Finish:
         """The scores of one cluster's steps, or None. A recording that is refused is said and left out."""
         steps, out = self._path("steps." + cluster), self._path(f"{model}.{cluster}")
         timelines = ["--timelines", os.path.join(out, "timelines")] if model == "all" else []
-        while recordings := glob.glob(os.path.join(steps, "*")):
+        while recordings := glob.glob(os.path.join(glob.escape(steps), "*")):
             status, said, _ = self._call("validate", "--recordings", steps, "--cost-model", prices, *timelines, "--out", out, "--force")
             if status == 0:
                 with open(os.path.join(out, "scores.json"), encoding="utf-8") as file:
@@ -197,12 +204,12 @@ class Finish:
     # ---- what PyTorch and the recorder say ---------------------------------------------------------------------
 
     def _torch(self, pattern):
-        return sorted(glob.glob(os.path.join(self._back, "torch", pattern)))
+        return sorted(glob.glob(os.path.join(glob.escape(self._back), "torch", pattern)))
 
     def _traces(self):
         """Which ops of the traces are told by name, shapes and kernels."""
         self.summary["told"] = {}
-        for path in self._torch("*.kineto.json.*") + glob.glob(os.path.join(self._back, "recorder.json.zst")):
+        for path in self._torch("*.kineto.json.*") + glob.glob(os.path.join(glob.escape(self._back), "recorder.json.zst")):
             status, said, text = self._call("calibrate", "--steps", path)
             self.summary["told"][os.path.relpath(path, self._back)] = text if status == 0 else said
 

@@ -59,6 +59,13 @@ def _write(path, text, chosen):
             os.unlink(beside)
 
 
+def _session(content):
+    told = json.loads(content)
+    if not isinstance(told, dict) or not isinstance(told.get("written"), int):
+        raise ValueError("its session.json is none of `measure run`")
+    return told
+
+
 def unpack(folder, out):
     """Puts the files of all archives of `folder` into `out`. Returns the session as the latest of them tells it, or None."""
     latest = None
@@ -72,7 +79,7 @@ def unpack(folder, out):
                         continue
                     content = archive.extractfile(member).read()
                     if member.name == "session.json":
-                        told = json.loads(content)
+                        told = _session(content)
                         if latest is None or told["written"] > latest["written"]:
                             latest = told
                         continue

@@ -42,6 +42,7 @@ class Step:
     instead_of: str = ""  # of PARTS: only where that is switched off
     spare: bool = False  # only with time that others left
     goes_on: str = ""  # the step whose files it continues: not where that one had to be killed
+    completes: bool = False  # what that one left is all it measures: not where that one is done
 
 
 def _profile(name, pack, seconds, verb, out, *words, needs=("gpu", "plugin"), **more):
@@ -138,7 +139,7 @@ def _recorder():
 
 
 def _spare(workloads):
-    return [_host_ops(name, 15, "_rest", spare=True, goes_on=f"{name}.host_ops") for name in workloads] + [
+    return [_host_ops(name, 15, "_rest", spare=True, goes_on=f"{name}.host_ops", completes=True) for name in workloads] + [
         _network(network, "compiled", 60, spare=True) for network in COMPILED[2:]] + [
         _profile("links_rest", "2-links", 60, "run", "links.json.zst", *LINKS, spare=True, goes_on="links"),
         _profile("ops_rest", "3-ops", 200, "run", "ops.json.zst", *OPS, spare=True, goes_on="ops")]

@@ -96,6 +96,15 @@ def prepare(repository, out, binaries=None, self_test=None, workloads=None, plac
     if binaries is None:
         folder = build(repository, fakes=False)
         binaries, self_test = os.path.join(folder, "stowplan-portable"), os.path.join(folder, "tests", "self_test")
+    try:
+        _fill(repository, out, binaries, self_test, workloads, placements, settings)
+        return packed(out) if pack else 0
+    except BaseException:  # else the next call would be refused
+        shutil.rmtree(out, ignore_errors=True)
+        raise
+
+
+def _fill(repository, out, binaries, self_test, workloads, placements, settings):
     profiler = os.path.join(repository, "profiler")
     shutil.copytree(binaries, os.path.join(out, "bin"))
     shutil.copy(self_test, os.path.join(out, "bin", "self_test"))
@@ -105,7 +114,6 @@ def prepare(repository, out, binaries=None, self_test=None, workloads=None, plac
     choose(os.path.join(out, "bin", "stowplan"), out, workloads, placements, os.path.join(out, "work"))
     with open(os.path.join(out, "plan.json"), "w", encoding="utf-8") as file:
         json.dump({"revision": revision_of(repository), "workloads": workloads} | settings, file)
-    return packed(out) if pack else 0
 
 
 def packed(out):

@@ -28,7 +28,7 @@ def _libraries(python):
         folders = told.stdout.splitlines()
     except (OSError, subprocess.SubprocessError):
         folders = []
-    found = [path for folder in folders if folder for path in sorted(glob.glob(os.path.join(folder, "nvidia", "*", "lib")))]
+    found = [path for folder in folders if folder for path in sorted(glob.glob(os.path.join(glob.escape(folder), "nvidia", "*", "lib")))]
     return found + ["/usr/local/cuda/lib64", "/usr/local/cuda/extras/CUPTI/lib64"]
 
 
@@ -49,12 +49,14 @@ class Run:
             self._chosen = json.load(file)
         self._off = {}  # {part: why}
         self._libraries = _libraries(python)
+        self._smi = gpu.Smi(lambda: self._end - self._clock())
         self._gpu, self._last_state = None, {}
         self._no_driver = None  # or why nvidia-smi tells nothing
         self._stand_ins = []
         self._torch_device = "cpu" if rehearsal else "cuda"
         self._child = None
         self._stopped = False
+        self._missing = set()  # steps that time cut or left out, and no other has completed
         self.session = {"format": "stowplan.session", "version": 1, "written": 0, "revision": self._chosen["revision"],
                         "workloads": self._chosen["workloads"], "rehearsal": rehearsal, "seconds": seconds,
                         "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
@@ -86,7 +88,7 @@ class Run:
             elif word == "{stand_ins}":
                 words += [part for kind in self._stand_ins for part in ("--stand-in", kind)]
             elif word.startswith("{placements:"):
-                words += sorted(glob.glob(os.path.join(word[12:-1].format(**facts), "placements", "*.json")))
+                words += sorted(glob.glob(os.path.join(glob.escape(word[12:-1].format(**facts)), "placements", "*.json")))
             elif word.startswith("{workload:"):
                 words.append(self._chosen["workloads"][word[10:-1]])
             else:
@@ -110,7 +112,7 @@ class Run:
             pass
 
     def _wait(self, limit):
-        """The status, and what had to be done to it: "", "asked" or "killed"."""
+        """The status, and what had to be done to it: "", "asked", "killed", or "left" where even that did not end it."""
         grace = min(GRACE, limit / 2)
         end = self._clock() + limit - grace
         while not self._stopped and self._clock() < end:
@@ -123,7 +125,10 @@ class Run:
             return self._child.wait(timeout=grace), "asked"
         except subprocess.TimeoutExpired:
             self._stop_child(signal.SIGKILL)
-            return self._child.wait(), "killed"
+        try:
+            return self._child.wait(timeout=GRACE), "killed"
+        except subprocess.TimeoutExpired:  # it hangs in the driver
+            return None, "left"
 
     def _call(self, step, limit):
         """{outcome, why} of the step's command, whose output goes to a file."""
@@ -144,6 +149,8 @@ class Run:
                 self._stop_child(signal.SIGKILL)  # what it has left running
                 self._child = None
         said = self._last_line(log).removeprefix("stowplan-profile: ")
+        if ended == "left":
+            return {"outcome": "failed", "why": "it cannot be killed"}
         if self._stopped:
             return {"outcome": "cut", "why": "the run was stopped"}
         if ended == "killed":
@@ -178,7 +185,7 @@ class Run:
         before = next((one for one in self.session["steps"] if one["name"] == step.goes_on), {})
         if before.get("outcome") == "failed":
             return f"{step.goes_on} failed before it"
-        if step.goes_on.endswith("host_ops") and before.get("outcome") == "done":
+        if step.completes and before.get("outcome") == "done":
             return "nothing is missing"
         return next((self._off[part] for part in step.needs if part in self._off), None)
 
@@ -193,6 +200,7 @@ class Run:
             over = self._end - self._clock() < LEAST
             record |= {"outcome": "skipped", "why": "the run was stopped" if self._stopped else "the time was over" if over else
                        f"its share of the time is {limit:.1f} s"}
+            self._note_missing(step)
         else:
             before = self._last_state
             start = self._clock()
@@ -200,6 +208,10 @@ class Run:
             record["seconds"] = round(self._clock() - start, 2)
             self._last_state = self._state()
             record |= {"limit": round(limit, 2), "command": self._words(step, limit), "clocks": [before, self._last_state]}
+            if record["outcome"] == "cut":
+                self._note_missing(step)
+            elif record["outcome"] == "done":
+                self._missing.discard(step.goes_on)
             for found in record["clocks"]:
                 for reason in gpu.throttling(found):
                     self.say(f"The GPU was slowed down by {reason} during {step.name} or after it.")
@@ -207,14 +219,21 @@ class Run:
               f"{': ' + record['why'] if 'why' in record else ''}", flush=True)
         return record
 
+    def _note_missing(self, step):
+        if not step.spare:
+            self._missing.add(step.name)
+
     def _state(self):
-        return gpu.state(self._gpu["uuid"]) if self._gpu else {}
+        found = self._smi.state(self._gpu["uuid"]) if self._gpu else {}
+        if self._smi.hangs:
+            self.say(self._smi.hangs)
+        return found
 
     # ---- what the checks decide --------------------------------------------------------------------------------
 
     def _find_gpu(self):
         try:
-            self.session["gpus"] = gpu.facts()
+            self.session["gpus"] = self._smi.facts()
         except gpu.NoDriver as reason:
             self._no_driver = str(reason)
         if len(self.session["gpus"]) < 2:
@@ -223,7 +242,7 @@ class Run:
             return
         self._gpu = self.session["gpus"][0]
         self._last_state = self._state()
-        for sentence in gpu.doubts(self._gpu):
+        for sentence in self._smi.doubts(self._gpu):
             self.say(sentence)
 
     def _write_clusters(self):
@@ -274,10 +293,11 @@ class Run:
                     self.say(f"The self-test left out {suite['name']}.{test['name']}.")
 
     def _judge(self, suite, failures):
+        why = (failures[0].strip() or f"{suite} fails and does not say why.").splitlines()[-1]
         if suite.startswith("GpuSteps"):
-            self._switch_off("steps", failures[0].strip().splitlines()[-1])
+            self._switch_off("steps", why)
         elif suite.startswith("GpuPartition"):
-            self._switch_off("halves", failures[0].strip().splitlines()[-1])
+            self._switch_off("halves", why)
         for failure in failures if suite.startswith("GpuKernels") else ():
             for kind in re.findall(r"^\s*([A-Za-z][A-Za-z0-9]*)[^\n]*, tensor \d+, element \d+: ", failure, re.MULTILINE):
                 if kind not in self._stand_ins:
@@ -309,7 +329,7 @@ class Run:
         kept = {}
         for step in self._plan:
             for pattern in step.keep if step.pack == name else ():
-                for path in sorted(glob.glob(os.path.join(self._work, pattern))):
+                for path in sorted(glob.glob(os.path.join(glob.escape(self._work), pattern))):
                     kept[os.path.relpath(path, self._work)] = path
         self.session["written"] += 1
         left_out, fault = packs.write(os.path.join(self._out, name + ".tar"), self.session, kept | files)
@@ -318,6 +338,7 @@ class Run:
             self.say(f"Nothing can be written any more: {fault}.")
 
     def run(self):
+        """The exit status: 0 where all that could be measured was."""
         self._find_gpu()
         self._write_clusters()
         self._plan = plan.steps(self._chosen)
@@ -327,10 +348,10 @@ class Run:
             if decide is not None:
                 try:
                     decide(record)
-                except (ValueError, KeyError, TypeError, AttributeError) as error:  # the other steps can still be measured
+                except Exception as error:  # the other steps can still be measured
                     self.say(f"What {step.name} tells is not understood ({type(error).__name__}: {error}).")
             if record["outcome"] != "skipped" or step is self._plan[-1]:
                 self._pack(step.pack)
         self._pack(plan.PACKS[0])
-        return 0 if all(step["outcome"] != "failed" for step in self.session["steps"]) and not self._off.keys() & {
-            "gpu", "plugin"} else 1
+        failed = any(step["outcome"] == "failed" for step in self.session["steps"])
+        return 1 if failed or self._stopped or self._missing or self._off.keys() & {"gpu", "plugin"} else 0

@@ -76,14 +76,23 @@ def _zstd_codec():
     try:
         from compression import zstd  # Python 3.14
 
-        return (lambda data: zstd.compress(data, 19)), zstd.decompress
+        return (lambda data: zstd.compress(data, 19)), zstd.decompress  # of all frames
     except ImportError:
         pass
     try:
         import zstandard
 
-        compressor = zstandard.ZstdCompressor(level=19)
-        return compressor.compress, lambda data: zstandard.ZstdDecompressor().decompressobj().decompress(data)
+        def all_frames(data):
+            made = []
+            while data:
+                frame = zstandard.ZstdDecompressor().decompressobj()
+                made.append(frame.decompress(data))
+                if not frame.eof:
+                    raise ValueError("the last frame is cut")
+                data = frame.unused_data
+            return b"".join(made)
+
+        return zstandard.ZstdCompressor(level=19).compress, all_frames
     except ImportError:
         pass
     program = shutil.which("zstd")
@@ -114,13 +123,17 @@ def compress(data, suffix):
 
 
 def decompress(data):
+    """All of it, also where there are several frames one behind the other."""
     if data.startswith(_GZIP_MAGIC):
         return gzip.decompress(data)
     if data.startswith(_ZSTD_MAGIC):
         codec = _zstd_codec()
         if codec is None:
             raise RecordingError("the file is zstd-compressed and neither the module zstandard nor the program zstd is here")
-        return codec[1](data)
+        try:
+            return codec[1](data)
+        except Exception as error:  # each codec has an error of its own
+            raise RecordingError(f"the file is damaged or was cut ({error})") from error
     return data
 
 
@@ -203,7 +216,7 @@ def read_document(path):
     try:
         with open(path, "rb") as file:
             document = json.loads(decompress(file.read()))
-    except (OSError, EOFError, ValueError, subprocess.CalledProcessError) as error:
+    except (OSError, EOFError, ValueError, RecordingError) as error:
         raise RecordingError(f"{path}: not a readable recording ({error})") from error
     if not isinstance(document, dict) or document.get("format") != FORMAT or document.get("version") != VERSION:
         raise RecordingError(f"{path}: not a {FORMAT} of version {VERSION}")

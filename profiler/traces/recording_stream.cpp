@@ -1,7 +1,9 @@
 #include "profiler/traces/recording_stream.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <string_view>
 #include <utility>
 
 #include <fcntl.h>
@@ -25,13 +27,23 @@ int OpenToAppend(const std::string& path) {
 // Others' frames must not come between the bytes of ours. Where a file system has no locks, the reader passes over.
 class Lock {
  public:
-  explicit Lock(int fd) : fd_(fd) { ::flock(fd_, LOCK_EX); }
-  ~Lock() { ::flock(fd_, LOCK_UN); }
+  explicit Lock(int fd) : fd_(fd) {
+    int status = 0;
+    do {
+      status = ::flock(fd_, LOCK_EX);
+    } while (status != 0 && errno == EINTR);  // by a signal of the program's own
+    held_ = status == 0;
+  }
+  ~Lock() {
+    if (held_) ::flock(fd_, LOCK_UN);
+  }
   Lock(const Lock&) = delete;
   Lock& operator=(const Lock&) = delete;
+  bool held() const { return held_; }
 
  private:
   const int fd_;
+  bool held_ = false;
 };
 
 void MergeParts(Part& whole, Part more) {
@@ -65,7 +77,9 @@ std::string RecordingStream::Append(const Recording& recording) {
     if (put < 0 && errno == EINTR) continue;
     if (put <= 0) {
       const std::string reason = std::strerror(put == 0 ? ENOSPC : errno);
-      if (before >= 0 && ::ftruncate(fd_, before) != 0) return reason + ", and a part of a frame is left";
+      // Without the lock others may have written behind us since.
+      if (!lock.held() || before < 0 || ::ftruncate(fd_, before) != 0)
+        return reason + ", and a part of a frame is left";
       return reason;
     }
     rest.remove_prefix(static_cast<std::size_t>(put));
@@ -76,7 +90,7 @@ std::string RecordingStream::Append(const Recording& recording) {
 RecordingReader::RecordingReader(formats::FrameReader& frames, std::string first)
     : frames_(frames), text_(std::move(first)) {}
 
-// Behind the object that text_ begins with; npos where it goes on, or is none.
+// Behind the object that text_ has at begin_; npos where it goes on, or is none.
 std::size_t RecordingReader::EndOfDocument() {
   for (; at_ < text_.size(); ++at_) {
     const char c = text_[at_];
@@ -97,18 +111,18 @@ std::size_t RecordingReader::EndOfDocument() {
 std::optional<Recording> RecordingReader::Next() {
   std::size_t end = 0;
   while ((end = EndOfDocument()) == std::string::npos) {
+    text_.erase(0, begin_);  // once a frame, which may hold many
+    at_ -= std::exchange(begin_, 0);
     std::optional<std::string> more = frames_.Next(any_ ? &cut_ : nullptr);
     if (!more) break;
     text_ += *more;
   }
-  std::string document = std::exchange(text_, {});
   const bool whole = end != std::string::npos;
-  if (whole) {
-    const std::size_t next = document.find_first_not_of(" \t\r\n", end);
-    if (next != std::string::npos) text_ = document.substr(next);
-    document.resize(end);
-  }
-  at_ = 0, depth_ = 0, quoted_ = false;
+  if (!whole) end = text_.size();
+  const std::string_view document = std::string_view(text_).substr(begin_, end - begin_);
+  begin_ = at_ = std::min(text_.find_first_not_of(" \t\r\n", end), text_.size());
+  depth_ = 0;
+  quoted_ = false;
   if (any_ && !whole && (IsBlank(document) || document.starts_with('{'))) {
     cut_ = cut_ || !IsBlank(document);
     return std::nullopt;

@@ -43,7 +43,8 @@ class RecordingReader {
   formats::FrameReader& frames_;
   std::string text_;
   bool any_ = false, cut_ = false;
-  // Of the search for the end of the document at the beginning of text_.
+  std::size_t begin_ = 0;  // in text_, of the next document
+  // Of the search for that document's end.
   std::size_t at_ = 0;
   int depth_ = 0;
   bool quoted_ = false;

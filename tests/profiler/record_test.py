@@ -65,6 +65,17 @@ class Files(unittest.TestCase):
             self.assertEqual(recording.decompress(packed), data)
         self.assertEqual(recording.decompress(b"plain"), b"plain")
 
+    def test_frames_one_behind_the_other_are_read_to_the_end(self):
+        pieces = [b"first" * 999, b"", b"last"]
+        for suffix in {".gz", recording.compressed_suffix()}:
+            packed = b"".join(recording.compress(piece, suffix) for piece in pieces)
+            self.assertEqual(recording.decompress(packed), b"".join(pieces))
+        if recording.compressed_suffix() == ".zst":
+            packed = b"".join(recording.compress(piece, ".zst") for piece in pieces)
+            for damaged in (packed[:-3], packed + b"more"):
+                with self.assertRaisesRegex(recording.RecordingError, "damaged or was cut"):
+                    recording.decompress(damaged)
+
     def test_finished_parts_are_not_measured_again(self):
         calls = []
 

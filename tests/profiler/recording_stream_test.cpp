@@ -1,20 +1,40 @@
 #include "profiler/traces/recording_stream.h"
 
 #include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <thread>
 #include <vector>
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <pthread.h>
 #include <rapidcheck/gtest.h>
+#include <sys/file.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "profiler/traces/activity_merge.h"
 #include "sim/base/error.h"
 #include "sim/formats/formats.h"
 #include "tests/profiler/testing.h"
 #include "tests/temp_folder.h"
+
+namespace {
+bool has_locks = true;  // false: as a file system without
+}  // namespace
+
+// The stream's, too.
+extern "C" int flock(int fd, int operation) noexcept {
+  if (has_locks) return static_cast<int>(::syscall(SYS_flock, fd, operation));
+  errno = ENOLCK;
+  return -1;
+}
 
 namespace stowplan::profiler {
 namespace {
@@ -150,6 +170,63 @@ TEST(RecordingStream, SeveralWritersDoNotMixTheirFrames) {
   }
 }
 
+// As Python's do, whose handlers do not restart what they interrupt.
+TEST(RecordingStream, ASignalDoesNotEndTheWaitForTheLock) {
+  const tests::TempFolder folder;
+  const std::string path = folder / "steps.zst";
+  struct sigaction interrupts {
+  }, before{};
+  interrupts.sa_handler = [](int) {};
+  ASSERT_EQ(::sigaction(SIGUSR1, &interrupts, &before), 0);
+  RecordingStream stream(path);
+  const int other = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
+  ASSERT_EQ(::flock(other, LOCK_EX), 0);
+  std::thread writer([&] { EXPECT_EQ(stream.Append(OneOf("a", KernelAt(0, 100, 1))), ""); });
+  for (int i = 0; i < 60; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    ::pthread_kill(writer.native_handle(), SIGUSR1);
+    EXPECT_EQ(std::filesystem::file_size(path), 0u) << i;
+  }
+  ::close(other);  // and with it the lock
+  writer.join();
+  ::sigaction(SIGUSR1, &before, nullptr);
+  EXPECT_EQ(ReadRecording(path).parts[0].second.activity->kernels.size(), 1u);
+}
+
+// A file that may not grow above 20 bytes behind a frame; what it has then, and what is said.
+struct Refusal {
+  std::uintmax_t bytes = 0;
+  std::string reason;
+};
+Refusal AppendToFullFile(const std::string& path) {
+  RecordingStream stream(path);
+  EXPECT_EQ(stream.Append(OneOf("a", KernelAt(0, 100, 1))), "");
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  rlimit limit{};
+  ::getrlimit(RLIMIT_FSIZE, &limit);
+  const rlimit full{std::filesystem::file_size(path) + 20, limit.rlim_max};
+  ::setrlimit(RLIMIT_FSIZE, &full);
+  const std::string reason = stream.Append(OneOf("a", KernelAt(0, 200, 2)));
+  ::setrlimit(RLIMIT_FSIZE, &limit);
+  std::signal(SIGXFSZ, handler);
+  return {std::filesystem::file_size(path), reason};
+}
+
+// Without the lock the frames of others may be behind the part of ours, and would be cut off with it.
+TEST(RecordingStream, WhatHadNoRoomIsTakenBackWhereNobodyElseCanHaveWritten) {
+  const tests::TempFolder folder;
+  const std::string locked = folder / "locked.zst", unlocked = folder / "unlocked.zst";
+  const Refusal with = AppendToFullFile(locked);
+  has_locks = false;
+  const Refusal without = AppendToFullFile(unlocked);
+  has_locks = true;
+  EXPECT_EQ(with.reason, "File too large");
+  EXPECT_EQ(without.reason, "File too large, and a part of a frame is left");
+  EXPECT_EQ(without.bytes, with.bytes + 20);
+  EXPECT_EQ(ReadRecording(locked).parts[0].second.incomplete, "");
+  EXPECT_NE(ReadRecording(unlocked).parts[0].second.incomplete, "");
+}
+
 TEST(RecordingStream, IsReadDecompressedByHandToo) {
   const tests::TempFolder folder;
   const std::string path = folder / "steps.zst", plain = folder / "steps.json";
@@ -158,6 +235,26 @@ TEST(RecordingStream, IsReadDecompressedByHandToo) {
   formats::WriteFile(plain, formats::ReadFile(path));
   EXPECT_EQ(ReadRecording(plain), ReadRecording(path));
   EXPECT_EQ(ReadRecording(plain).parts[0].second.activity->kernels.size(), 3u);
+}
+
+// In seconds where each would cost what its frame holds.
+TEST(RecordingStream, AFrameOfManyRecordingsIsReadOneByOne) {
+  const tests::TempFolder folder;
+  const std::string path = folder / "steps.zst";
+  constexpr Id kMany = 60'000;
+  std::string text;
+  for (Id id = 1; id <= kMany; ++id)
+    text += PrintRecording(OneOf("a", KernelAt(0, 100, id))) + (id % 3 == 0 ? " \n" : "");
+  const std::size_t half = text.find("{\"format\"", text.size() / 2) + 20;  // a recording in two frames
+  std::ofstream(path, std::ios::binary) << formats::Compress(text.substr(0, half), formats::kQuick)
+                                        << formats::Compress(text.substr(half), formats::kQuick);
+  formats::FrameReader frames(path);
+  RecordingReader reader(frames);
+  Id read = 0;
+  while (const auto one = reader.Next())
+    ASSERT_EQ(one->parts[0].second.activity->kernels[0].correlation, ++read);
+  EXPECT_EQ(read, kMany);
+  EXPECT_FALSE(reader.cut());
 }
 
 RC_GTEST_PROP(RecordingStream, ATraceInTwoPiecesIsTheWhole, ()) {

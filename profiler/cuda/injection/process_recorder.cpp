@@ -53,8 +53,18 @@ ProcessRecorder::ProcessRecorder() : process_(std::to_string(::getpid())), date_
     stream_ = std::make_unique<RecordingStream>(file);
     Begin();
   } catch (const std::exception& error) {
-    failure_ = error.what();
+    SetFailure(error.what());
   }
+}
+
+void ProcessRecorder::SetFailure(std::string why) {
+  const std::lock_guard lock(mutex_);
+  failure_ = std::move(why);
+}
+
+std::string ProcessRecorder::Failure() {
+  const std::lock_guard lock(mutex_);
+  return failure_;
 }
 
 void ProcessRecorder::Begin() {
@@ -63,7 +73,7 @@ void ProcessRecorder::Begin() {
                     try {
                       opens ? recorder_->Start() : recorder_->Pause();
                     } catch (const std::exception& error) {
-                      failure_ = error.what();
+                      SetFailure(error.what());  // by the thread that launches
                     }
                   });
   ProgramWatch watch;
@@ -138,7 +148,7 @@ Part ProcessRecorder::LastPart() {
   Part part;
   part.activity.emplace();
   try {
-    if (!failure_.empty()) throw RunError(failure_);
+    if (const std::string failure = Failure(); !failure.empty()) throw RunError(failure);
     cudaDeviceSynchronize();  // in a process that has closed CUDA already this fails, and there is nothing to wait for
     part.activity = recorder_->Stop();
   } catch (const std::exception& error) {

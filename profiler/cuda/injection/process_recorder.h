@@ -32,13 +32,14 @@ class ProcessRecorder {
   Part LastPart();
   std::string Append(Part part);
   double Now() const;
+  void SetFailure(std::string why);
+  std::string Failure();
 
   const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   const std::string process_, date_;
   std::unique_ptr<RecordingStream> stream_;  // null where nobody asked, or the file cannot be written
   std::optional<RecordWindow> window_;
   std::unique_ptr<CuptiActivity> recorder_;
-  std::string failure_;  // why nothing is recorded
 
   std::mutex ticking_;  // of done_, and so that nothing ticks behind Close()
   bool done_ = false;
@@ -47,6 +48,7 @@ class ProcessRecorder {
   bool closed_ = false, written_ = false;
   std::int64_t launches_seen_ = 0, unwritten_ = 0;
   std::string why_unwritten_;
+  std::string failure_;  // why nothing is recorded, or nothing more
 };
 
 }  // namespace stowplan::profiler::cuda

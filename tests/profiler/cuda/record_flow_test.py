@@ -268,6 +268,18 @@ gpu.fake_run(b"f32", {launches})
         self.assertEqual(part["outcome"], "failed")
         self.assertIn("NVreg_RestrictProfilingToAdminUsers", said)
 
+    def test_what_fails_while_the_program_launches_is_the_reason_of_the_part(self):
+        program = BEGIN + """
+import threading
+launching = threading.Thread(target=gpu.fake_run, args=(b"f32", 3))
+launching.start(), launching.join()
+"""
+        steps, said = self.record("--after", "2", command=program, status=1, FAKE_CUPTI_REFUSES="later")
+        (part,) = self.read(steps)["parts"].values()
+        self.assertEqual(part["outcome"], "failed")
+        self.assertIn("CUPTI records nothing here", part["reason"])
+        self.assertIn(part["reason"], said)
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -29,8 +29,8 @@ def with_gpu(**environment):
     return os.environ | {"LD_LIBRARY_PATH": GPU, "STOWPLAN_CUDA_PLUGIN": os.path.join(GPU, "libstowplan_cuda.so")} | environment
 
 
-def run(*arguments, environment=None, **more):
-    return subprocess.run([PROGRAM, *arguments], capture_output=True, text=True, timeout=120,
+def run(*arguments, environment=None, cwd=None, **more):
+    return subprocess.run([PROGRAM, *arguments], capture_output=True, text=True, timeout=120, cwd=cwd,
                           env=(without_gpu() if environment is None else environment) | more)
 
 

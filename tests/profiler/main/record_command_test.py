@@ -18,9 +18,13 @@ import json, os, signal, struct, sys, time
 def leave(*_):
     kernel = {"name": "k", "start_ns": 10, "end_ns": 20, "stream": 1, "correlation": 1}
     call = {"name": "cudaLaunchKernel", "start_ns": 1, "end_ns": 5, "correlation": 1}
-    text = json.dumps({"format": "stowplan.trace", "version": 1, "kind": "profiler.activity", "machine": {}, "parts": {
-        f"process {os.getpid()}": {"outcome": "measured", "date": "2026-11-21",
-                                   "result": {"kernels": [kernel], "calls": [call]}}}}).encode()
+    parts = {f"process {os.getpid()}": {"outcome": "measured", "date": "2026-11-21", "incomplete": "cut", "clocks": {"sm": 1980},
+                                        "result": {"kernels": [kernel], "calls": [call]}},
+             "process of a helper": {"outcome": "measured", "date": "2026-11-22", "result": {}},
+             "process that failed": {"outcome": "failed", "date": "2026-11-23", "reason": "no permission"}}
+    parts = {name: parts[name] for name in list(parts)[:int(os.environ.get("PARTS", 1))]}
+    text = json.dumps({"format": "stowplan.trace", "version": 1, "kind": "profiler.activity", "machine": {},
+                       "parts": parts}).encode()
     # A frame of zstd that holds one block as it is.
     frame = struct.pack("<IBI", 0xFD2FB528, 0xA0, len(text)) + struct.pack("<I", 1 | len(text) << 3)[:3] + text
     with open(os.environ["STOWPLAN_PROFILE_FILE"], "ab") as file:
@@ -65,6 +69,39 @@ class Record(Folder):
         with open(there, encoding="utf-8") as file:
             self.assertEqual(file.read(), "mine")
         self.assertFalse(os.path.exists(self.ran))
+
+    def test_refuses_one_file_for_two_outputs_before_the_command_runs(self):
+        folder = self.path("new")
+        os.mkdir(folder)
+        os.symlink(folder, self.path("same"))
+        os.symlink("steps.json", os.path.join(folder, "link.json"))
+        names = ("steps.json", "steps.json.zst", "./steps.json", "../new/steps.json", "link.json", "../same/steps.json")
+        for out, kinetos in (("steps.json", names), ("steps.json.zst", ("steps.json.zst", "../same/steps.json.zst")),
+                             (self.path("same", "steps.json"), names)):
+            self.out = out
+            for kineto in kinetos:
+                done = run(*self.arguments("--kineto", kineto), environment=with_gpu(), cwd=folder)
+                self.assertEqual((done.returncode, done.stderr.count("\n")), (2, 1), done.stderr)
+                self.assertIn("--kineto: " + kineto + " is the file that --out writes", done.stderr)
+        self.assertFalse(os.path.exists(self.ran))
+        self.assertEqual(os.listdir(folder), ["link.json"])
+        self.out = self.path("new", "steps.json")
+        done = run(*self.arguments("--kineto", "steps.kineto.json"), environment=with_gpu(), cwd=folder)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(sorted(os.listdir(folder)), ["link.json", "steps.json", "steps.kineto.json"])
+
+    def test_what_each_process_said_of_itself_stays_and_kineto_shows_one_with_records(self):
+        done = run(*self.arguments("--kineto", self.path("kineto.json")), environment=with_gpu(PARTS="3"))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        (own, helper, failed) = self.read(self.out)["parts"].values()
+        self.assertEqual([part["date"][-2:] for part in (own, helper, failed)], ["21", "22", "23"])
+        self.assertEqual((own["incomplete"], own["clocks"], len(own["result"]["kernels"])), ("cut", {"sm": 1980}, 1))
+        self.assertEqual((failed["outcome"], failed["reason"]), ("failed", "no permission"))
+        for part in (own, helper, failed):
+            self.assertIn(" record --out ", part["command"])
+            self.assertGreater(part["wall_s"], 0)
+        kernels = [event["name"] for event in self.read(self.path("kineto.json"))["traceEvents"] if event.get("cat") == "kernel"]
+        self.assertEqual(kernels, ["k"])
 
     def test_refuses_a_wrong_window_before_the_command_runs(self):
         for options in (("--after", "0"), ("--after=-3",), ("--after", "1.5"), ("--for", "2x"), ("--for", "0s"),

@@ -4,6 +4,7 @@
     measure_test.py ROOT STOWPLAN STOWPLAN_PROFILE CPU_PLUGIN GPU_FOLDER CUPTI_FOLDER INJECTION
 """
 
+import dataclasses
 import glob
 import json
 import os
@@ -16,6 +17,7 @@ import tarfile
 import tempfile
 import time
 import unittest
+import unittest.mock
 
 sys.dont_write_bytecode = True
 ROOT, STOWPLAN, PROFILE, CPU, GPU, CUPTI, INJECTION = sys.argv[1:8]
@@ -23,6 +25,8 @@ del sys.argv[1:8]
 sys.path.insert(0, os.path.join(ROOT, "profiler"))
 
 from measuring import compare, finish, gpu, packs, plan, prepare, rehearse, runner  # noqa: E402
+
+recording = compare.recording
 
 SCRIPTS = os.path.join(ROOT, "tests", "profiler", "measure", "fakes")
 FAKES = rehearse.Fakes(SCRIPTS, os.path.join(GPU, "libstowplan_cuda.so"), GPU, CUPTI, INJECTION)
@@ -43,19 +47,20 @@ class Session(unittest.TestCase):
             os.symlink(source, os.path.join(programs, os.path.basename(source)))
         cls.prepared = os.path.join(cls._scratch.name, "prepared")
         prepare.prepare(ROOT, cls.prepared, programs, os.path.join(SCRIPTS, "self_test"), WORKLOADS, 3, pack=False, host_rows=1,
-                        host=["elementwise"], limits={"chain.host_ops_rest": 0.1})
+                        host=["elementwise"], limits={"chain.host_ops": 60, "chain.host_ops_rest": 0.1})
         cls.found = FAKES.put_into(cls.prepared, with_torch=False)
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
-        self.session, self.out = os.path.join(folder.name, "session"), os.path.join(folder.name, "out")
+        # Names that have a meaning for glob.
+        self.session, self.out = os.path.join(folder.name, "session[1]"), os.path.join(folder.name, "out[1]")
         os.makedirs(self.session)
         for name in os.listdir(self.prepared):
             os.symlink(os.path.join(self.prepared, name), os.path.join(self.session, name))
         os.remove(os.path.join(self.session, "measure"))  # a script that looks where it really is
         shutil.copy(os.path.join(self.prepared, "measure"), self.session)
-        self.made = os.path.join(folder.name, "made")
+        self.made = os.path.join(folder.name, "made[1]")
 
     def limit(self, step, seconds):
         """For a step that hangs: the others have the limits of a whole session, so that a busy machine is no matter."""
@@ -78,7 +83,7 @@ class Session(unittest.TestCase):
     def told(self):
         """The session as the latest file tells it, and the names of all files that came back."""
         names, latest = [], None
-        for path in sorted(glob.glob(os.path.join(self.out, "*"))):
+        for path in sorted(glob.glob(os.path.join(glob.escape(self.out), "*"))):
             self.assertLess(os.path.getsize(path), packs.MOST_BYTES)
             with tarfile.open(path) as archive:
                 names += archive.getnames()
@@ -136,6 +141,9 @@ class Whole(Session):
         self.assertAlmostEqual(float(re.search(r"latency: ([\d.]+)us", cluster)[1]), 6, delta=0.1)
         self.assertEqual(summary["recorders"]["differing"], [])
         self.assertEqual(summary["recorders"]["us_a_step"], [315.0, 315.0])
+        self.assertEqual((summary["recorders"]["steps"], summary["recorders"]["kernels_a_step"]), ([1, 1], [6.0, 6.0]))
+        pieces = compare.documents(os.path.join(self.made, "back", "recorder.json.zst"))
+        self.assertGreaterEqual(sum(bool(part["result"].get("kernels")) for piece in pieces for part in piece["parts"].values()), 2)
         self.assertIn(["resnet50", "amp", "0.400", "3", "4", 6], summary["networks"])
         self.assertTrue(os.path.exists(os.path.join(self.made, "index.html")))
 
@@ -212,6 +220,7 @@ class Failures(Session):
                 time.sleep(0.01)
             child.send_signal(number)
             child.communicate(timeout=100)
+        self.assertEqual(child.returncode, 1 if number == signal.SIGTERM else -number)
         return self.outcomes()
 
     def test_when_it_is_killed_itself_whole_files_are_there(self):
@@ -254,6 +263,17 @@ class Failures(Session):
         self.assertIn("chain.host_ops.json.zst", self.told()[1])
         self.assertEqual(self.finish(), 1)
         self.assertIsNone(self.summary()["kind"])
+
+    def test_a_driver_that_hangs_does_not_delay_the_end(self):
+        calls = os.path.join(os.path.dirname(self.out), "calls")
+        start = time.monotonic()
+        done = self.run_it(12, MADE_UP_SMI="hangs", MADE_UP_SMI_CALLS=calls)
+        self.assertLess(time.monotonic() - start, 18)  # 12, on a busy machine
+        self.assertIn("nvidia-smi did not answer in 5.0 s and is not asked again.", done.stdout)
+        with open(calls, encoding="utf-8") as file:
+            self.assertEqual(file.read().count("\n"), 1)
+        self.assertIn("records", self.outcomes())
+        self.assertEqual(done.returncode, 1)  # of 12 seconds not every step has a share
 
 
 class Calls(Session):
@@ -311,20 +331,159 @@ class Pieces(unittest.TestCase):
         for step in steps:
             self.assertLessEqual(set(step.needs), set(plan.PARTS))
 
+    def test_nvidia_smi_that_hung_once_is_not_asked_again(self):
+        calls = os.path.join(self.folder, "calls")
+        path = os.pathsep.join((SCRIPTS, os.environ["PATH"]))
+        ask = lambda how: unittest.mock.patch.dict(os.environ, {"PATH": path, "MADE_UP_SMI": how, "MADE_UP_SMI_CALLS": calls})
+        with ask(""):
+            smi = gpu.Smi(lambda: 9)
+            self.assertEqual(smi.facts()[0]["uuid"], "GPU-0")
+        start = time.monotonic()
+        with ask("hangs"):
+            smi = gpu.Smi(lambda: 0.3)
+            with self.assertRaisesRegex(gpu.Hangs, r"did not answer in 0\.3 s"):
+                smi.facts()
+            self.assertEqual(smi.state("GPU-0"), {})
+            self.assertEqual(smi.doubts({"uuid": "GPU-0"}), [])
+        self.assertLess(time.monotonic() - start, 5)
+        with ask(""), self.assertRaisesRegex(gpu.Hangs, "no time"):
+            gpu.Smi(lambda: -1).facts()
+        with open(calls, encoding="utf-8") as file:
+            self.assertEqual(file.read().count("\n"), 2)
+
+    def runner(self, *steps, seconds=60):
+        """A run of these steps alone, in a folder whose name has a meaning for glob."""
+        root = os.path.join(self.folder, "root [1]")
+        os.makedirs(os.path.join(root, "measured"), exist_ok=True)
+        with open(os.path.join(root, "plan.json"), "w", encoding="utf-8") as file:
+            json.dump({"revision": "none", "workloads": {}}, file)
+        patches = (unittest.mock.patch.dict(os.environ, {"PATH": SCRIPTS + ":" + os.environ["PATH"]}),
+                   unittest.mock.patch.object(plan, "steps", lambda chosen: list(steps)),
+                   unittest.mock.patch.object(runner.Run, "_after_records", lambda *unused: None))
+        for patch in patches:
+            patch.start()
+            self.addCleanup(patch.stop)
+        return runner.Run(root, self.folder, seconds)
+
+    def outcomes(self, run):
+        return [(step["outcome"], step.get("why")) for step in run.session["steps"]]
+
+    def test_a_step_that_time_cut_is_missing_unless_another_completes_it(self):
+        cut = plan.Step("a", plan.PACKS[0], 0.1, ("sh", "-c", "echo the same command continues; exit 1"))
+        spare = plan.Step("b", plan.PACKS[0], 9, ("true",), spare=True, goes_on="a", completes=True)
+        run = self.runner(dataclasses.replace(cut, seconds=9))
+        self.assertEqual((run.run(), self.outcomes(run)), (1, [("cut", "the same command continues")]))
+        for steps, status, outcomes in (
+                ((dataclasses.replace(cut, seconds=9), spare), 0, ["cut", "done"]),
+                ((dataclasses.replace(cut, seconds=9), dataclasses.replace(spare, command=cut.command)), 1, ["cut", "cut"]),
+                ((dataclasses.replace(spare, goes_on="", seconds=0.1),), 0, ["skipped"]), ((cut,), 1, ["skipped"]),
+                ((dataclasses.replace(spare, name="a", spare=False, goes_on=""), spare), 0, ["done", "skipped"]),
+                ((dataclasses.replace(cut, seconds=9, command=("true",), instead_of="torch"),), 0, ["skipped"])):
+            run = self.runner(*steps)
+            self.assertEqual((run.run(), [outcome for outcome, _ in self.outcomes(run)]), (status, outcomes))
+        run = self.runner(dataclasses.replace(spare, goes_on=""))
+        run.stop()
+        self.assertEqual((run.run(), self.outcomes(run)), (1, [("skipped", "the run was stopped")]))
+
+    def test_what_a_check_cannot_tell_does_not_end_the_run(self):
+        told = {"testsuites": [{"name": "GpuStepsTest", "testsuite": [{"name": "x", "failures": [{"failure": ""}]}]}]}
+        tell = plan.Step("self_test", plan.PACKS[0], 9, ("cp", "{root}/told.json", "self_test.json"))
+        run = self.runner(tell, plan.Step("next", plan.PACKS[0], 9, ("true",)))
+        with open(os.path.join(self.folder, "root [1]", "told.json"), "w", encoding="utf-8") as file:
+            json.dump(told, file)
+        self.assertEqual(run.run(), 0)
+        self.assertEqual(run.session["off"]["steps"], "GpuStepsTest fails and does not say why.")
+        run = self.runner(tell, plan.Step("next", plan.PACKS[0], 9, ("true",)))
+        with unittest.mock.patch.object(runner.Run, "_after_self_test", lambda *unused: [][0]):
+            self.assertEqual(run.run(), 0)
+        self.assertEqual(len(run.session["steps"]), 2)
+        self.assertIn("What self_test tells is not understood (IndexError", " ".join(run.session["said"]))
+
+    def test_only_steps_that_complete_another_are_not_needed_behind_it(self):
+        steps = {step.name: step for step in plan.steps({"workloads": {"chain": "chain()"}})}
+        self.assertEqual([step.name for step in steps.values() if step.completes], ["chain.host_ops_rest"])
+        run = self.runner()
+        run.session["steps"] = [{"name": name, "outcome": "done"} for name in ("links", "chain.host_ops")]
+        self.assertEqual([run._why_not(steps[name]) for name in ("chain.host_ops_rest", "links_rest")], ["nothing is missing", None])
+
+    def test_a_session_that_is_none_is_one_sentence(self):
+        back = os.path.join(self.folder, "back")
+        os.makedirs(back)
+        whole = {"written": 1, "said": [], "steps": [], "gpus": [], "workloads": {}, "memory_gib": 1, "date": "2026", "revision": "x"}
+        for session, why in (([], "holds no file"), ({"written": "1"}, "holds no file"), ({"written": 1}, "has no 'said'"),
+                             (whole | {"workloads": []}, "has no 'workloads'")):
+            packs.write(os.path.join(back, "1-check.tar"), session, {})
+            with self.assertRaisesRegex(finish.FinishError, why):
+                finish.Finish(back, os.path.join(self.folder, "made"), STOWPLAN, None)
+        packs.write(os.path.join(back, "1-check.tar"), whole, {})
+        self.assertEqual(finish.Finish(back, os.path.join(self.folder, "made"), STOWPLAN, None).session, whole)
+
+    def test_what_prepare_could_not_finish_is_not_in_the_way(self):
+        out = os.path.join(self.folder, "session")
+        for failing in ("choose", "packed"):
+            with unittest.mock.patch.object(prepare, "choose", lambda *unused: None), \
+                    unittest.mock.patch.object(prepare, failing, side_effect=prepare.PrepareError("no room")), \
+                    self.assertRaisesRegex(prepare.PrepareError, "no room"):
+                prepare.prepare(ROOT, out, SCRIPTS, os.path.join(SCRIPTS, "self_test"))
+            self.assertFalse(os.path.exists(out))
+        os.makedirs(out)
+        with self.assertRaisesRegex(prepare.PrepareError, "there already"):
+            prepare.prepare(ROOT, out, SCRIPTS, os.path.join(SCRIPTS, "self_test"))
+        self.assertTrue(os.path.exists(out))  # which is not ours
+
+    def test_a_step_that_cannot_be_killed_is_left(self):
+        class Immortal(subprocess.Popen):
+            def wait(self, timeout=None):
+                if timeout is None:
+                    raise AssertionError("waits without limit")
+                time.sleep(min(timeout, 0.1))
+                raise subprocess.TimeoutExpired(self.args, timeout)
+
+        run = self.runner(plan.Step("records", plan.PACKS[0], 1, ("sleep", "30")), plan.Step("next", plan.PACKS[0], 1, ("true",)))
+        run._smi.hangs = "not asked"
+        start, begin = time.monotonic(), runner.subprocess.Popen
+        choose = lambda words, **more: (Immortal if words[0] == "sleep" else begin)(words, **more)
+        with unittest.mock.patch.object(runner.subprocess, "Popen", choose):
+            self.assertEqual(run.run(), 1)
+        self.assertLess(time.monotonic() - start, 10)
+        self.assertEqual(self.outcomes(run), [("failed", "it cannot be killed"), ("done", None)])
+
     def test_bits_of_throttling(self):
         self.assertEqual(gpu.throttling({"clocks_throttle_reasons.active": "0x0000000000000061"}), ["its temperature"])
         self.assertEqual(gpu.throttling({"clocks_throttle_reasons.active": "0x0000000000000001"}), [])  # idle
         self.assertEqual(gpu.throttling({"clocks_throttle_reasons.active": "[N/A]"}), [])
 
+    def pieces(self, *results, suffix):
+        """A recording as it is written while its program runs: a document a frame, the first and the last without records."""
+        path = os.path.join(self.folder, "recorder.json" + suffix)
+        parts = [{}] + [{"process 1": {"result": result}} for result in results] + [{"process 1": {"result": {"base_ns": 0}}}]
+        with open(path, "wb") as file:
+            for part in parts:
+                file.write(recording.compress(json.dumps({"parts": part}).encode() + b"\n", suffix))
+        return path
+
     def test_marks_choose_the_kernels_of_a_step(self):
         call = lambda at, number: {"name": "cudaLaunchKernel", "start_ns": at, "end_ns": at + 1, "correlation": number}
-        kernel = lambda name, number: {"name": name, "start_ns": 0, "end_ns": 2000, "stream": 7, "correlation": number}
-        result = {"markers": [{"name": compare.MARK, "start_ns": 10, "end_ns": 20}, {"name": "aten::mm", "start_ns": 1, "end_ns": 99}],
-                  "calls": [call(5, 1), call(15, 2)], "kernels": [kernel("warm-up", 1), kernel("_Z4gemmPKfi", 2)]}
-        path = os.path.join(self.folder, "recorder.json.gz")
-        compare.write(path, {"parts": {"process 1": {"result": result}}})
-        name = "gemm(float const*, int)" if shutil.which("c++filt") else "_Z4gemmPKfi"
-        self.assertEqual(compare._of_recorder(path), ({name: [2.0]}, 1))
+        kernel = lambda name, number: {"name": name, "start_ns": 1, "end_ns": 2001, "stream": 7, "correlation": number}
+        mark = {"name": compare.MARK, "start_ns": 10, "end_ns": 30}
+        # Of one clock, the mark is from 5010 to 5030, the calls of the first piece at 5005 and 5015, of the second at 5027 and 5031.
+        first = {"base_ns": 4000, "calls": [call(1005, 1), call(1015, 2)], "kernels": [kernel("warm-up", 1)]}
+        others = [{"name": "aten::mm", "start_ns": 1, "end_ns": 99}, {"name": compare.MARK, "start_ns": 40}]  # which never ended
+        second = {"base_ns": 5000, "markers": [mark, *others],
+                  "calls": [call(27, 3), call(31, 4)], "kernels": [kernel("gemm(int)", 2), kernel("gemm(int)", 3), kernel("after", 4)]}
+        for suffix in {".gz", recording.compressed_suffix()}:
+            for pieces in ((first, second), (second, first)):
+                self.assertEqual(compare._of_recorder(self.pieces(*pieces, suffix=suffix)), ({"gemm(int)": [2.0, 2.0]}, 1))
+
+    def test_a_file_of_several_documents_is_not_taken_for_one(self):
+        path = self.pieces({}, {}, suffix=".gz")
+        self.assertEqual(len(compare.documents(path)), 4)
+        with self.assertRaisesRegex(ValueError, "4 documents"):
+            compare.read(path)
+        with open(path, "wb") as file:
+            file.write(recording.compress(b'{"parts": {}} {"parts": ', ".gz"))
+        with self.assertRaises(ValueError):
+            compare.documents(path)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 // CUPTI without a GPU. A recorded command calls fake_run() where a program would launch kernels, and is told and recorded as
 // CUPTI does it: names are mangled, ranges come by NVTX, nodes of a CUDA graph share the correlation of its launch, and what
 // finds no buffer is dropped. Environment: FAKE_CUPTI_SUBSCRIBER (who subscribed before us), FAKE_CUPTI_REFUSES (all, or
-// kernels: for lack of permission), FAKE_CUPTI_HOLDS (buffers are handed over at the end alone).
+// kernels: for lack of permission; later: all once there is a launch), FAKE_CUPTI_HOLDS (buffers are handed over at the end alone).
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
@@ -75,6 +75,7 @@ class FakeCupti {
   void EnableCallback(std::uint32_t id) { calls_.insert(id); }
   void EnableRanges() { told_of_ranges_ = true; }
   void SetNvtx(bool there) { nvtx_ = there; }
+  bool HasLaunched() const { return correlation_ > 0; }
 
   void Flush(bool forced) {
     const std::lock_guard lock(mutex_);
@@ -293,7 +294,8 @@ CUptiResult CUPTIAPI cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequest
 }
 CUptiResult CUPTIAPI cuptiActivityEnable(CUpti_ActivityKind kind) {
   const std::string refused = Setting("FAKE_CUPTI_REFUSES");
-  if (refused == "all" || (refused == "kernels" && kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL))
+  if (refused == "all" || (refused == "kernels" && kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL) ||
+      (refused == "later" && Fake().HasLaunched()))
     return CUPTI_ERROR_INSUFFICIENT_PRIVILEGES;
   Fake().Enable(kind, true);
   return CUPTI_SUCCESS;
