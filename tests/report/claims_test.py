@@ -148,6 +148,7 @@ class Claims(unittest.TestCase):
         self.assertEqual(words(claim, {"small/one": [0.05], "large/one": [1]}), [HOLDS])  # 0.05 is below the bound of large
         self.assertEqual(words(claim, {"small/one": [1], "large/one": [0.1]}), [FAILS])
         self.assertEqual(words(claim, {"small/one": [1], "large/one": [2]}), [OPEN])
+        self.assertEqual(words(claim, {"small/one": [0.1], "large/one": [1]}), [OPEN], "as fast as the bound is not faster")
 
     def test_close_slower_and_as_long(self):
         self.assertEqual([words(of("close", cells=["small/one"], within=0.1), {"one": [1.09]}, published={"one": at}) for at in (1, 0.99)], [[HOLDS], [FAILS]])
