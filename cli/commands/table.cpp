@@ -1,7 +1,6 @@
 // stowplan table run | derive | show | verify | salvage.
 #include <algorithm>
 #include <filesystem>
-#include <map>
 #include <optional>
 #include <set>
 
@@ -12,7 +11,6 @@
 #include "agents/ranks.h"
 #include "cli/commands/commands.h"
 #include "cli/reference.h"
-#include "cli/run_folder.h"
 #include "cli/validate/accuracy_table.h"
 #include "output/console.h"
 #include "output/interrupt.h"
@@ -455,15 +453,13 @@ class TableDerive : public TableVerb {
     const GpuAccuracy gpus = ReadGpuAccuracy((fs::path(from_) / "gpu").string());
     const output::ReportPage page = MakeAccuracyPage(folders, gpus);
     formats::MakeFolder(folder_.string());
-    Write("table.md", output::PrintReportMarkdown(MakeAccuracyVerdict(folders, gpus)));
-    Write("details.md", output::PrintReportMarkdown(page));
-    Write("table.html", PrintAccuracyHtml(page, folders));
+    for (const auto& [file, text] :
+         {std::pair{"table.md", output::PrintReportMarkdown(MakeAccuracyVerdict(folders, gpus))},
+          {"details.md", output::PrintReportMarkdown(page)},
+          {"table.html", PrintAccuracyHtml(page, folders)}})
+      formats::WriteFile((folder_ / file).string(), text);
     output::Print(fmt::format("{}\n{}: table.md, details.md, table.html\n", output::PrintReportText(page),
                               folder_.string()));
-  }
-
-  void Write(const char* file, const std::string& text) const {
-    formats::WriteFile((folder_ / file).string(), text);
   }
 
   std::string from_ = kExports;

@@ -58,7 +58,7 @@ def _torch(name, pack, seconds, *words, keep, needs=("torch",), **more):
 
 def _graph(name, workload, cluster, seconds, needs, *more):
     out = f"{workload}.{cluster}.steps.json.zst"
-    command = ("{profile}", "graph", f"{{root}}/work/{workload}/graph.json.zst", f"{{placements:{{root}}/work/{workload}/{cluster}}}",
+    command = ("{profile}", "graph", f"{{root}}/planned/{workload}/graph.json.zst", f"{{placements:{{root}}/planned/{workload}/{cluster}}}",
                "--cluster", f"{cluster}.yaml", "--workload", f"{{workload:{workload}}}", "--device", "cuda",
                "--cores", "{cores}", "--warm-up", "3", "--steps", "12", "--at-most", "30", "--traced", "1",
                "--again-seconds", "0", "--seed", "1", "{stand_ins}", *more, "--out", out)
@@ -104,14 +104,14 @@ def _instead():
 
 def _host_ops(workload, seconds, rest="", **more):
     return _profile(f"{workload}.host_ops{rest}", "4-steps", seconds, "run", f"{workload}.host_ops.json.zst", "--graph",
-                    f"{{root}}/work/{workload}/graph.json.zst", "--device", "cpu", "--cores", "{cores}", needs=(), **more)
+                    f"{{root}}/planned/{workload}/graph.json.zst", "--device", "cpu", "--cores", "{cores}", needs=(), **more)
 
 
 def _steps(workloads, host, host_rows):
     steps = [_profile("host", "4-steps", 10, "run", "host.json.zst", *host, "--device", "cpu", "--cores", "{cores}",
                       "--rows", str(host_rows), needs=())]
     for name in workloads:
-        graph = f"{{root}}/work/{name}/graph.json.zst"
+        graph = f"{{root}}/planned/{name}/graph.json.zst"
         steps += [
             _profile(f"{name}.ops", "4-steps", 6, "run", f"{name}.ops.json.zst", "--graph", graph),
             _host_ops(name, 4),

@@ -111,7 +111,7 @@ def _fill(repository, out, binaries, self_test, workloads, placements, settings)
     for part in ("measuring", "pytorch"):
         shutil.copytree(os.path.join(profiler, part), os.path.join(out, part), ignore=shutil.ignore_patterns("__pycache__", "*.md"))
     shutil.copy(os.path.join(profiler, "measure"), os.path.join(out, "measure"))
-    choose(os.path.join(out, "bin", "stowplan"), out, workloads, placements, os.path.join(out, "work"))
+    choose(os.path.join(out, "bin", "stowplan"), out, workloads, placements, os.path.join(out, "planned"))
     with open(os.path.join(out, "plan.json"), "w", encoding="utf-8") as file:
         json.dump({"revision": revision_of(repository), "workloads": workloads} | settings, file)
 
