@@ -105,16 +105,22 @@ TEST(RecordingStream, PiecesTooFarApartAreRefused) {
   EXPECT_THROW(AppendTrace(whole, far), InputError);
 }
 
-// Whatever byte the file ends with: what was whole before is read, and the loss is said.
-TEST(RecordingStream, CutAnywhereKeepsWhatWasWhole) {
-  const tests::TempFolder folder;
-  const std::string path = folder / "steps.zst", cut = folder / "cut.zst";
+// Writes them, a kernel each, and says where each ends.
+std::vector<std::size_t> ThreeFrames(const std::string& path) {
   RecordingStream stream(path);
   std::vector<std::size_t> ends;
   for (Id id = 1; id <= 3; ++id) {
     EXPECT_EQ(stream.Append(OneOf("a", KernelAt(0, 100 * id, id))), "");
     ends.push_back(std::filesystem::file_size(path));
   }
+  return ends;
+}
+
+// Whatever byte the file ends with: what was whole before is read, and the loss is said.
+TEST(RecordingStream, CutAnywhereKeepsWhatWasWhole) {
+  const tests::TempFolder folder;
+  const std::string path = folder / "steps.zst", cut = folder / "cut.zst";
+  const std::vector<std::size_t> ends = ThreeFrames(path);
   const std::string whole = Bytes(path);
   for (std::size_t size = 0; size <= whole.size(); ++size) {
     std::ofstream(cut, std::ios::binary) << whole.substr(0, size);
@@ -133,12 +139,7 @@ TEST(RecordingStream, CutAnywhereKeepsWhatWasWhole) {
 TEST(RecordingStream, FramesBehindADamagedOneAreRead) {
   const tests::TempFolder folder;
   const std::string path = folder / "steps.zst", damaged = folder / "damaged.zst";
-  RecordingStream stream(path);
-  std::vector<std::size_t> ends;
-  for (Id id = 1; id <= 3; ++id) {
-    EXPECT_EQ(stream.Append(OneOf("a", KernelAt(0, 100 * id, id))), "");
-    ends.push_back(std::filesystem::file_size(path));
-  }
+  const std::vector<std::size_t> ends = ThreeFrames(path);
   const std::string whole = Bytes(path);
   for (std::size_t kept = ends[0] + 1; kept < ends[1]; ++kept) {
     std::ofstream(damaged, std::ios::binary) << whole.substr(0, kept) + whole.substr(ends[1]);
