@@ -53,25 +53,11 @@ double FlopRate(Value value) {
 }
 
 DeviceSheet ReadDevice(Value entry) {
-  static constexpr std::string_view kKeys[] = {"name",
-                                               "class",
-                                               "description",
-                                               "memory",
-                                               "copy_engines",
-                                               "multiprocessors",
-                                               "cores",
-                                               "peak_f32",
-                                               "peak_tf32",
-                                               "peak_f16",
-                                               "peak_bf16",
-                                               "peak_f64",
-                                               "memory_bandwidth",
-                                               "core_bandwidth",
-                                               "kernel_time",
-                                               "ramp",
-                                               "launch_cost",
-                                               "chip",
-                                               "prices"};
+  static constexpr std::string_view kKeys[] = {
+      "name",           "class",       "description", "memory",      "copy_engines", "multiprocessors",
+      "cores",          "peak_f32",    "peak_tf32",   "peak_f16",    "peak_bf16",    "peak_f8",
+      "peak_f4",        "peak_i8",     "last_cache",  "prices_from", "peak_f64",     "memory_bandwidth",
+      "core_bandwidth", "kernel_time", "ramp",        "launch_cost", "chip",         "prices"};
   static constexpr std::string_view kClasses[] = {"cpu", "gpu"};
   static constexpr std::string_view kPrices[] = {"measured", "structural"};
   const Fields fields(entry, kKeys);
@@ -80,6 +66,8 @@ DeviceSheet ReadDevice(Value entry) {
   sheet.kind.device_class = static_cast<sim::DeviceClass>(fields.Require("class").Choice(kClasses));
   sheet.description = fields.Require("description").Name();
   if (const auto chip = fields.Find("chip")) sheet.chip = chip->Name();
+  if (const auto kinds = fields.Find("prices_from"))
+    for (const Value kind : kinds->items()) sheet.prices_from.push_back(kind.Name());
   if (const auto prices = fields.Find("prices")) sheet.structural = prices->Choice(kPrices) == 1;
   const auto read = [&](std::string_view key) -> std::optional<Value> {
     const auto found = fields.Find(key);
@@ -94,6 +82,10 @@ DeviceSheet ReadDevice(Value entry) {
   if (const auto value = read("peak_tf32")) sheet.peak_tf32 = FlopRate(*value);
   if (const auto value = read("peak_f16")) sheet.peak_f16 = FlopRate(*value);
   if (const auto value = read("peak_bf16")) sheet.peak_bf16 = FlopRate(*value);
+  if (const auto value = read("peak_f8")) sheet.peak_f8 = FlopRate(*value);
+  if (const auto value = read("peak_f4")) sheet.peak_f4 = FlopRate(*value);
+  if (const auto value = read("peak_i8")) sheet.peak_i8 = FlopRate(*value);
+  if (const auto value = read("last_cache")) sheet.last_cache = static_cast<double>(value->ByteCount());
   if (const auto value = read("peak_f64")) sheet.peak_f64 = FlopRate(*value);
   if (const auto value = read("memory_bandwidth"))
     sheet.memory_bandwidth = static_cast<double>(value->Bandwidth());

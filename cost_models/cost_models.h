@@ -68,15 +68,20 @@ struct DeviceSheet {
   double peak_tf32 = 0;         // 0 = the device has none
   double peak_f16 = 0;          // dense; tensor cores where the kind has them
   double peak_bf16 = 0;         // where it differs from peak_f16: older cards compute bf16 in f32
+  double peak_f8 = 0;           // 0 = no units for it: computed as f16
+  double peak_f4 = 0;           // 0 = as f8
+  double peak_i8 = 0;           // 0 = as f16
   double peak_f64 = 0;          // without tensor cores
   double memory_bandwidth = 0;  // [B/s]
   double core_bandwidth = 0;    // [B/s] of one CPU core alone
+  double last_cache = 0;        // [B] shared by all multiprocessors (L2 of NVIDIA); 0 = not told
   int multiprocessors = 0;      // accelerators whose kernels run in waves; else 0
   int cores = 0;                // CPUs; else 0
   double kernel_us = 0;         // least time of an op [us]
   double ramp_us = 0;           // how long a kernel must last to reach half of its class's efficiency [us]
   std::string chip;             // "GA100"; kinds of one chip share what one of them measured. Empty: not told
-  bool structural = false;      // priced by this sheet alone, though others measured such a board
+  std::vector<std::string> prices_from;  // kinds whose measured prices stand for it where its chip has none
+  bool structural = false;               // priced by this sheet alone, though others measured such a board
   std::vector<SourcedNumber> numbers;
 
   bool HasRates() const { return peak_f32 > 0 && memory_bandwidth > 0; }

@@ -3,11 +3,12 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <initializer_list>
 #include <optional>
-#include <span>
 
 #include <fmt/format.h>
 
+#include "cost_models/ops/number_formats.h"
 #include "cost_models/ops/op_types.h"
 #include "sim/base/error.h"
 #include "sim/base/nearest_name.h"
@@ -15,15 +16,17 @@
 namespace stowplan::cost_models {
 namespace {
 
-constexpr std::string_view kFacts[] = {"machine", "driver", "library", "date", "source", "licence", "device"};
+constexpr std::string_view kFacts[] = {"machine", "driver",  "library", "date",
+                                       "source",  "licence", "device",  "time"};
 constexpr std::string_view kRequired[] = {"machine", "library", "date", "source", "licence"};
-constexpr std::string_view kDimensions[] = {"batch",   "rows",        "columns",      "depth",
-                                            "tensors", "in_channels", "out_channels", "kernel",
-                                            "side",    "stride",      "padding"};
+constexpr std::string_view kDimensions[] = {
+    "batch",        "rows",        "columns",       "depth",     "tensors",       "in_channels",
+    "out_channels", "kernel",      "kernel_height", "side",      "height",        "stride",
+    "padding",      "groups",      "heads",         "key_heads", "stride_height", "padding_height",
+    "queries",      "keys",        "size",          "causal",    "window",        "experts",
+    "choices",      "all_experts", "imbalance",     "steps"};
 // Of a time; there must be one.
 constexpr std::pair<std::string_view, double> kUnits[] = {{"us", 1}, {"ms", 1e3}, {"s", 1e6}};
-constexpr std::pair<std::string_view, double> kFormats[] = {{"f32", 4}, {"f16", 2}, {"bf16", 2}};
-
 // Element-wise ops of frameworks that compute more than sums do, and what graphs call them.
 constexpr std::pair<std::string_view, std::string_view> kFunctions[] = {
     {"erf", "Erf"},  {"exp", "Exp"}, {"gelu", "Gelu"},       {"hardswish", "HardSwish"},
@@ -47,92 +50,193 @@ std::optional<double> Number(std::string_view text) {
   return value;
 }
 
-using Dimensions = std::map<std::string_view, double>;
+class Dimensions {
+ public:
+  void Set(std::string_view name, double value) { values_[name] = value; }
+  bool Has(std::string_view name) const { return values_.contains(name); }
+  // 0 where the row says none; so is what must be there and is not positive.
+  double Get(std::string_view name, double otherwise = 0) const {
+    const auto found = values_.find(name);
+    return found != values_.end() ? found->second : otherwise;
+  }
+  std::string Text() const {
+    std::string text;
+    for (const auto& [name, value] : values_) text += fmt::format(" {}={}", name, value);
+    return text;
+  }
+  // Whether they all stand in the row and are positive.
+  bool Have(std::initializer_list<std::string_view> names) const {
+    return std::ranges::all_of(names, [&](std::string_view name) { return Get(name) > 0; });
+  }
+
+ private:
+  std::map<std::string_view, double> values_;
+};
 
 // Empty where a dimension that the op needs is not there or not positive.
-using MakeWork = std::optional<OpWork> (*)(const Dimensions&, double bytes);
+using MakeWork = std::optional<OpWork> (*)(const Dimensions&, const NumberFormat&, std::string_view name);
 
-// False where one of them is no positive number.
-bool Take(const Dimensions& from, std::span<const std::string_view> names, std::span<double> values) {
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    const auto found = from.find(names[i]);
-    if (found == from.end() || found->second <= 0) return false;
-    values[i] = found->second;
-  }
-  return true;
-}
-
-OpWork ProductWork(const MatrixProduct& product, double bytes) {
+OpWork ProductWork(const MatrixProduct& product, const NumberFormat& format) {
   OpWork work;
   work.op_class = OpClass::kGemm;
   work.product = product;
   work.elements = product.count * product.rows * product.columns;
   work.flops = 2 * work.elements * product.depth;
-  work.bytes = bytes * (work.elements + product.count * product.depth * (product.rows + product.columns));
+  work.bytes = format.written_bytes * work.elements +
+               product.count * product.depth *
+                   (format.operand_bytes * product.rows + format.weight_bytes * product.columns);
   work.row = product.columns;
   return work;
 }
 
-std::optional<OpWork> Linear(const Dimensions& from, double bytes) {
-  static constexpr std::string_view kNames[] = {"rows", "columns", "depth"};
-  double at[3];
-  if (!Take(from, kNames, at)) return std::nullopt;
-  return ProductWork({1, at[0], at[1], at[2]}, bytes);
+std::optional<OpWork> Linear(const Dimensions& from, const NumberFormat& format, std::string_view) {
+  if (!from.Have({"rows", "columns", "depth"})) return std::nullopt;
+  return ProductWork({1, from.Get("rows"), from.Get("columns"), from.Get("depth")}, format);
 }
 
-std::optional<OpWork> BatchedProduct(const Dimensions& from, double bytes) {
-  static constexpr std::string_view kNames[] = {"batch", "rows", "columns", "depth"};
-  double at[4];
-  if (!Take(from, kNames, at)) return std::nullopt;
-  return ProductWork({at[0], at[1], at[2], at[3]}, bytes);
+std::optional<OpWork> BatchedProduct(const Dimensions& from, const NumberFormat& format, std::string_view) {
+  if (!from.Have({"batch", "rows", "columns", "depth"})) return std::nullopt;
+  return ProductWork({from.Get("batch"), from.Get("rows"), from.Get("columns"), from.Get("depth")}, format);
 }
 
-std::optional<OpWork> Convolution(const Dimensions& from, double bytes) {
-  static constexpr std::string_view kNames[] = {"batch",  "in_channels", "out_channels",
-                                                "kernel", "side",        "stride"};
-  double at[6];
-  if (!Take(from, kNames, at)) return std::nullopt;
-  const auto found = from.find("padding");
-  const double padding = found != from.end() ? found->second : 0;
-  const auto [batch, in, out, kernel, side, stride] = at;
-  const double out_side = std::floor((side + 2 * padding - kernel) / stride) + 1;
-  if (padding < 0 || out_side < 1) return std::nullopt;
-  OpWork work = ProductWork({1, batch * out_side * out_side, out, in * kernel * kernel}, bytes);
-  work.op_class = OpClass::kConvolution;
-  work.positions = out_side * out_side;
-  work.bytes = bytes * (batch * in * side * side + in * kernel * kernel * out + work.elements);
+// `name`: empty, or whose gradient it computes: "image" or "filter".
+std::optional<OpWork> Convolution(const Dimensions& from, const NumberFormat& format, std::string_view name) {
+  if (!from.Have({"batch", "in_channels", "out_channels", "kernel", "side", "stride"})) return std::nullopt;
+  const double batch = from.Get("batch"), in = from.Get("in_channels"), out = from.Get("out_channels");
+  const double groups = from.Get("groups", 1);
+  // Of one axis: how many outputs it has; 0 where the row makes no sense.
+  const auto outputs = [&](double length, double window, double step, double padding) {
+    return padding < 0 || step < 1 ? 0 : std::floor((length + 2 * padding - window) / step) + 1;
+  };
+  const double kernel = from.Get("kernel"), kernel_height = from.Get("kernel_height", kernel);
+  const double side = from.Get("side"), height = from.Get("height", side);
+  const double stride = from.Get("stride"), padding = from.Get("padding");
+  const double stride_height = from.Get("stride_height", stride);
+  const double across = outputs(side, kernel, stride, padding);
+  const double down = outputs(height, kernel_height, stride_height, from.Get("padding_height", padding));
+  if (groups < 1 || across < 1 || down < 1) return std::nullopt;
+  const double positions = across * down;
+  const double taps = kernel * kernel_height;
+  MatrixProduct product = {groups, batch * positions, out / groups, in / groups * taps};
+  const double image = batch * in * side * height, filter = in / groups * taps * out,
+               result = batch * positions * out;
+  OpWork work;
+  if (name == "image") {
+    product = {groups, batch * side * height, in / groups, out / groups * taps / (stride * stride_height)};
+  } else if (name == "filter") {
+    product = {groups, out / groups, in / groups * taps, batch * positions};
+  }
+  work = ProductWork(product, format);
+  work.op_class = groups > 1 && groups == in ? OpClass::kDepthwise : OpClass::kConvolution;
+  work.type = name == "image" ? "Conv2DBackpropInput" : name == "filter" ? "Conv2DBackpropFilter" : "";
+  work.flops = 2 * batch * positions * out * in / groups * taps;
+  work.positions = positions;
+  work.taps = taps;
+  work.bytes = format.operand_bytes * (image + filter + result);
+  work.elements = name == "image" ? image : name == "filter" ? filter : result;
+  work.row = name == "filter" ? in / groups : name == "image" ? in : out;
   return work;
 }
 
-std::optional<OpWork> Rows(const Dimensions& from, double bytes, OpClass op_class, std::string_view family) {
-  static constexpr std::string_view kNames[] = {"rows", "columns"};
-  double at[2];
-  if (!Take(from, kNames, at)) return std::nullopt;
-  const auto tensors = from.find("tensors");
+std::optional<OpWork> AttentionWork(const Dimensions& from, const NumberFormat& format, std::string_view) {
+  if (!from.Have({"batch", "heads", "queries", "keys", "size"})) return std::nullopt;
+  AttentionShape shape;
+  shape.batch = from.Get("batch");
+  shape.heads = from.Get("heads");
+  shape.key_heads = from.Get("key_heads", shape.heads);
+  shape.queries = from.Get("queries");
+  shape.keys = from.Get("keys");
+  shape.size = shape.value_size = from.Get("size");
+  shape.window = from.Get("window");
+  shape.is_causal = from.Get("causal") != 0;
+  if (shape.key_heads < 1 || shape.key_heads > shape.heads || shape.window < 0) return std::nullopt;
+  OpWork work;
+  work.op_class = OpClass::kGemm;
+  work.attention = shape;
+  work.flops = shape.Flops();
+  work.elements = shape.ElementsOfQueries() / 2;
+  work.bytes =
+      format.operand_bytes * shape.ElementsOfQueries() + format.weight_bytes * shape.ElementsOfKeys();
+  work.row = shape.size;
+  work.type = "Attention";
+  return work;
+}
+
+// The feed-forward part of one layer: each of `rows` tokens goes to `choices` of `all_experts`, of which the device holds
+// `experts`; three products between `depth` and `columns`.
+std::optional<OpWork> ExpertsWork(const Dimensions& from, const NumberFormat& format, std::string_view) {
+  if (!from.Have({"rows", "depth", "columns", "experts", "choices"})) return std::nullopt;
+  Experts experts;
+  experts.experts = from.Get("experts");
+  experts.all_experts = std::max(experts.experts, from.Get("all_experts", experts.experts));
+  experts.choices = from.Get("choices");
+  experts.rows = from.Get("rows") * experts.choices * experts.experts / experts.all_experts;
+  experts.imbalance = std::max(1.0, from.Get("imbalance", 1));
+  const double reached = std::max(1.0, experts.Reached());
+  OpWork work =
+      ProductWork({reached, experts.rows / reached, 3 * from.Get("columns"), from.Get("depth")}, format);
+  work.experts = experts;
+  work.type = kGroupedProduct;
+  return work;
+}
+
+// A layer of plain, GRU or LSTM cells ("rnn", "gru" or "lstm" in the column `name`) over `steps` steps: `rows` sequences of
+// `columns` units; `depth` inputs, 0 where the row leaves their product out. "lstm_image", "lstm_filter": the gradients.
+std::optional<OpWork> Recurrent(const Dimensions& from, const NumberFormat& format, std::string_view name) {
+  if (!from.Have({"rows", "columns", "steps"}) || from.Get("depth") < 0) return std::nullopt;
+  const double gates = name.starts_with("gru") ? 3 : name.starts_with("rnn") ? 1 : 4;
+  const double steps = from.Get("steps"), units = from.Get("columns"), depth = from.Get("depth") + units;
+  // The gradient of the weights is one product over all steps.
+  const bool is_filter = name.ends_with("_filter");
+  OpWork work = is_filter ? ProductWork({1, gates * units, depth, from.Get("rows") * steps}, format)
+                          : ProductWork({1, from.Get("rows"), gates * units, depth}, format);
+  work.op_class = OpClass::kRecurrentGemm;
+  work.steps = is_filter ? 1 : steps;
+  work.flops *= work.steps;
+  work.elements = from.Get("rows") * steps * units;
+  work.bytes = format.weight_bytes * gates * units * depth +
+               format.operand_bytes * from.Get("rows") * steps * (depth + units);
+  work.type = is_filter ? "LSTMWeights" : name.ends_with("_image") ? "LSTMGrad" : "LSTM";
+  return work;
+}
+
+std::optional<OpWork> Rows(const Dimensions& from, const NumberFormat& format, OpClass op_class,
+                           std::string_view family) {
+  if (!from.Have({"rows", "columns"})) return std::nullopt;
   OpWork work;
   work.op_class = op_class;
-  work.elements = at[0] * at[1];
-  work.bytes = bytes * work.elements * (tensors != from.end() ? tensors->second : 2);
-  work.row = at[1];
+  work.elements = from.Get("rows") * from.Get("columns");
+  work.bytes = format.operand_bytes * work.elements * from.Get("tensors", 2);
+  work.row = from.Get("columns");
   work.family = family;
   return work;
+}
+
+std::optional<OpWork> Elementwise(const Dimensions& from, const NumberFormat& format, std::string_view name) {
+  std::optional<OpWork> work = Rows(from, format, OpClass::kElementwise, "elementwise");
+  const auto function = std::ranges::find(kFunctions, name, [](const auto& one) { return one.first; });
+  if (work && function != std::end(kFunctions)) {
+    work->type = function->second;
+    work->family = FamilyOf(work->type, work->op_class);
+  }
+  return work;
+}
+
+std::optional<OpWork> Softmax(const Dimensions& from, const NumberFormat& format, std::string_view) {
+  return Rows(from, format, OpClass::kNormalisation, "softmax");
+}
+
+std::optional<OpWork> LayerNorm(const Dimensions& from, const NumberFormat& format, std::string_view) {
+  return Rows(from, format, OpClass::kNormalisation, "normalisation");
 }
 
 struct OpRow {
   std::string_view name;
   MakeWork make;
 };
-constexpr OpRow kOps[] = {
-    {"linear", Linear},
-    {"bmm", BatchedProduct},
-    {"conv2d", Convolution},
-    {"elementwise", [](const Dimensions& from,
-                       double bytes) { return Rows(from, bytes, OpClass::kElementwise, "elementwise"); }},
-    {"softmax", [](const Dimensions& from,
-                   double bytes) { return Rows(from, bytes, OpClass::kNormalisation, "softmax"); }},
-    {"layer_norm", [](const Dimensions& from,
-                      double bytes) { return Rows(from, bytes, OpClass::kNormalisation, "normalisation"); }},
-};
+constexpr OpRow kOps[] = {{"linear", Linear},           {"bmm", BatchedProduct},  {"conv2d", Convolution},
+                          {"attention", AttentionWork}, {"experts", ExpertsWork}, {"recurrent", Recurrent},
+                          {"elementwise", Elementwise}, {"softmax", Softmax},     {"layer_norm", LayerNorm}};
 
 class RowReader {
  public:
@@ -177,6 +281,12 @@ class RowReader {
       Fail(fmt::format("'{}' is no fact of a table of rows; there are {}", key, fmt::join(kFacts, ", ")));
     }
     table_.facts[key] = text.substr(text.find(": ") + 2);
+    if (key == "time" && table_.facts[key] != "device" && table_.facts[key] != "events") {
+      Fail(
+          fmt::format("time is '{}', but must be 'device', the time of the kernels alone, or 'events', "
+                      "between two events of the host",
+                      table_.facts[key]));
+    }
   }
 
   void Header(std::string_view line) {
@@ -239,7 +349,7 @@ class RowReader {
         return;
       }
     }
-    (*dimensions)[*std::ranges::find(kDimensions, column)] = number;
+    dimensions->Set(*std::ranges::find(kDimensions, column), number);
   }
 
   void Add(MeasuredRow row, std::string_view dtype, const Dimensions& dimensions, bool readable) {
@@ -250,31 +360,28 @@ class RowReader {
       Fail(fmt::format("'{}' is no op of a table of rows{}; there are {}", row.op, DidYouMean(row.op, known),
                        JoinNames(known)));
     }
-    const auto format = std::ranges::find(kFormats, dtype, [](const auto& one) { return one.first; });
-    if (format == std::end(kFormats))
-      Fail(fmt::format("'{}' is no number format; there are f32, f16 and bf16", dtype));
-    if (const auto tensors = dimensions.find("tensors"); tensors != dimensions.end()) {
-      const double count = tensors->second;
-      if (count < 1 || count != std::floor(count)) {
-        Fail(fmt::format(
-            "tensors is {}, but must be how many tensors the op reads and writes, a whole number of 1 "
-            "or more",
-            count));
-      }
+    const bool rounded = dtype == "tf32";
+    const auto format = std::ranges::find(kNumberFormats, rounded ? "f32" : dtype, &NumberFormat::name);
+    if (format == std::end(kNumberFormats)) {
+      std::vector<std::string> known = {"tf32"};
+      for (const NumberFormat& one : kNumberFormats) known.emplace_back(one.name);
+      Fail(fmt::format("'{}' is no number format{}; there are {}", dtype,
+                       DidYouMean(std::string(dtype), known), JoinNames(known)));
     }
-    std::optional<OpWork> work = op->make(dimensions, format->second);
+    if (const double tensors = dimensions.Get("tensors", 2); tensors < 1 || tensors != std::floor(tensors)) {
+      Fail(fmt::format(
+          "tensors is {}, but must be how many tensors the op reads and writes, a whole number of 1 or more",
+          tensors));
+    }
+    std::optional<OpWork> work = op->make(dimensions, *format, row.name);
     if (!readable || !work || row.us <= 0) {
       if (table_.unreadable++ == 0) table_.first_unreadable = line_;
       return;
     }
+    row.shape = fmt::format("{} {}{}", row.op, row.name, dimensions.Text());
     row.work = *work;
-    row.work.dtype = format->first;
-    if (const auto function =
-            std::ranges::find(kFunctions, row.name, [](const auto& one) { return one.first; });
-        row.op == "elementwise" && function != std::end(kFunctions)) {
-      row.work.type = function->second;
-      row.work.family = FamilyOf(row.work.type, row.work.op_class);
-    }
+    row.work.dtype = format->name;
+    if (rounded) row.work.tf32 = true;
     table_.rows.push_back(std::move(row));
   }
 

@@ -17,6 +17,7 @@ struct MeasuredRow {
   std::string device;  // the column's, else the table's
   std::string op;      // "linear"
   std::string name;    // the framework's, "relu"; may be empty; says what an element-wise op computes
+  std::string shape;   // op, name and dimensions, whatever the number format
   OpWork work;
   double us = 0;
 };

@@ -11,9 +11,10 @@
 namespace stowplan::cost_models {
 namespace {
 
-constexpr std::size_t kBins = 48;
+constexpr std::size_t kBins = 100;
 constexpr double kRate = 0.2;
-constexpr double kPull = 5;  // rows with nothing to add
+constexpr double kMostResidual = 0.3;  // what a row says at most: some hold a spike of the machine
+constexpr std::size_t kMostOfPart = 16'384;
 
 // As files hold it, so that a file prices as the fit did.
 double Rounded(double value) {
@@ -21,6 +22,7 @@ double Rounded(double value) {
 }
 
 struct Feature {
+  int index = 0;
   std::vector<double> cuts;       // ascending
   std::vector<std::uint8_t> bin;  // of each row: cuts that it is above
 };
@@ -44,7 +46,7 @@ std::vector<double> CutsOf(std::vector<double> values) {
 Feature MakeFeature(std::span<const RatioRow> rows, std::size_t at) {
   std::vector<double> values;
   for (const RatioRow& row : rows) values.push_back(row.features[at]);
-  Feature feature{CutsOf(values), {}};
+  Feature feature{static_cast<int>(at), CutsOf(values), {}};
   for (const double value : values) {
     const auto above = std::ranges::lower_bound(feature.cuts, value) - feature.cuts.begin();
     feature.bin.push_back(static_cast<std::uint8_t>(above));
@@ -55,106 +57,152 @@ Feature MakeFeature(std::span<const RatioRow> rows, std::size_t at) {
 struct Sum {
   double residual = 0;
   double rows = 0;
-  double Gain() const { return residual * residual / (rows + kPull); }
+  double Gain(double pull) const { return residual * residual / (rows + pull); }
 };
 
 class Booster {
  public:
-  explicit Booster(std::span<const RatioRow> rows) : leaf_(rows.size()) {
-    for (std::size_t i = 0; i < rows.front().features.size(); ++i) features_.push_back(MakeFeature(rows, i));
+  Booster(std::span<const RatioRow> rows, const RatioFitOptions& options)
+      : options_(options), residual_(rows.size()), answers_(rows.size()) {
+    for (std::size_t i = 0; i < rows.front().features.size(); ++i) {
+      Feature feature = MakeFeature(rows, i);
+      const bool tells =
+          !feature.cuts.empty() && std::ranges::none_of(features_, [&](const Feature& earlier) {
+            return earlier.cuts.size() == feature.cuts.size() && earlier.bin == feature.bin;
+          });
+      if (tells) features_.push_back(std::move(feature));
+    }
     std::vector<double> ratios;
     for (const RatioRow& row : rows) ratios.push_back(row.log_ratio);
     std::ranges::nth_element(ratios, ratios.begin() + static_cast<std::ptrdiff_t>(ratios.size() / 2));
     tables_.log_ratio = Rounded(ratios[ratios.size() / 2]);
-    for (const RatioRow& row : rows) residual_.push_back(row.log_ratio - tables_.log_ratio);
+    for (std::size_t i = 0; i < rows.size(); ++i) residual_[i] = rows[i].log_ratio - tables_.log_ratio;
+    MakeParts();
   }
 
   RatioTables Run() {
-    for (int i = 0; i < kRatioSteps; ++i) tables_.steps.push_back(Step());
+    for (int i = 0; i < options_.steps && !features_.empty(); ++i)
+      tables_.steps.push_back(Step(parts_[static_cast<std::size_t>(i) % parts_.size()]));
     return std::move(tables_);
   }
 
  private:
-  RatioStep Step() {
-    RatioStep step;
-    std::ranges::fill(leaf_, std::uint8_t{0});
-    for (int level = 0; level < kQuestions; ++level) {
-      auto& question = step.questions[static_cast<std::size_t>(level)];
-      const std::size_t cut = BestCut(std::size_t{1} << level, &question);
-      const Feature& feature = features_[static_cast<std::size_t>(question.feature)];
-      for (std::size_t i = 0; i < leaf_.size(); ++i) {
-        leaf_[i] = static_cast<std::uint8_t>(leaf_[i] * 2 + (feature.bin[i] > cut ? 1 : 0));
+  // Rows by which a step chooses its questions, in turn: all of them would say little more.
+  struct Part {
+    std::vector<std::uint32_t> rows;
+    std::vector<std::vector<std::uint8_t>> bins;  // by feature and row of the part
+  };
+
+  void MakeParts() {
+    parts_.resize((residual_.size() + kMostOfPart - 1) / kMostOfPart);
+    for (std::size_t i = 0; i < residual_.size(); ++i)
+      parts_[(static_cast<std::uint32_t>(i) * 2654435761U >> 8) % parts_.size()].rows.push_back(
+          static_cast<std::uint32_t>(i));
+    std::erase_if(parts_, [](const Part& part) { return part.rows.empty(); });
+    for (Part& part : parts_) {
+      for (const Feature& feature : features_) {
+        part.bins.emplace_back();
+        for (const std::uint32_t row : part.rows) part.bins.back().push_back(feature.bin[row]);
       }
+    }
+  }
+
+  double Clipped(std::size_t row) const { return std::clamp(residual_[row], -kMostResidual, kMostResidual); }
+
+  RatioStep Step(const Part& part) {
+    RatioStep step;
+    seen_.clear();
+    for (const std::uint32_t row : part.rows) seen_.push_back(Clipped(row));
+    leaf_.assign(part.rows.size(), 0);
+    std::ranges::fill(answers_, std::uint8_t{0});
+    for (int level = 0; level < kQuestions; ++level) {
+      const Cut cut = BestCut(part, std::size_t{1} << level);
+      const Feature& feature = features_[cut.feature];
+      step.questions[static_cast<std::size_t>(level)] = {feature.index, feature.cuts[cut.at]};
+      const auto answer = [&](std::uint8_t* answers, std::uint8_t bin) {
+        *answers = static_cast<std::uint8_t>(*answers * 2 + (bin > cut.at ? 1 : 0));
+      };
+      for (std::size_t i = 0; i < answers_.size(); ++i) answer(&answers_[i], feature.bin[i]);
+      for (std::size_t i = 0; i < leaf_.size(); ++i) answer(&leaf_[i], part.bins[cut.feature][i]);
     }
     Add(&step);
     return step;
   }
 
-  // Its index among the feature's cuts. A feature without cuts, asked of all, tells nothing apart.
-  std::size_t BestCut(std::size_t leaves, RatioStep::Question* question) const {
+  struct Cut {
+    std::size_t feature = 0;  // of features_
+    std::size_t at = 0;       // of its cuts
+  };
+  Cut BestCut(const Part& part, std::size_t leaves) {
     double best = -1;
-    std::size_t at = 0;
+    Cut cut;
     for (std::size_t f = 0; f < features_.size(); ++f) {
-      const std::vector<double> gains = Gains(features_[f], leaves);
-      for (std::size_t cut = 0; cut < gains.size(); ++cut) {
-        if (gains[cut] <= best) continue;
-        best = gains[cut];
-        at = cut;
-        *question = {static_cast<int>(f), features_[f].cuts[cut]};
+      const std::vector<double>& gains = Gains(part, f, leaves);
+      for (std::size_t at = 0; at < gains.size(); ++at) {
+        if (gains[at] <= best) continue;
+        best = gains[at];
+        cut = {f, at};
       }
     }
-    return best < 0 ? kBins : at;
+    return cut;
   }
 
   // Of each cut of a feature, over all leaves.
-  std::vector<double> Gains(const Feature& feature, std::size_t leaves) const {
-    const std::size_t bins = feature.cuts.size() + 1;
-    std::vector<Sum> sums(leaves * bins);
+  const std::vector<double>& Gains(const Part& part, std::size_t feature, std::size_t leaves) {
+    gains_.assign(features_[feature].cuts.size(), 0);
+    const std::size_t bins = gains_.size() + 1;
+    sums_.assign(leaves * bins, {});
+    const std::vector<std::uint8_t>& bin = part.bins[feature];
     for (std::size_t i = 0; i < leaf_.size(); ++i) {
-      Sum& sum = sums[leaf_[i] * bins + feature.bin[i]];
-      sum.residual += residual_[i];
+      Sum& sum = sums_[leaf_[i] * bins + bin[i]];
+      sum.residual += seen_[i];
       sum.rows += 1;
     }
-    std::vector<double> gains(feature.cuts.size(), 0);
     for (std::size_t leaf = 0; leaf < leaves; ++leaf) {
+      const std::span of(&sums_[leaf * bins], bins);
       Sum all, below;
-      for (std::size_t b = 0; b < bins; ++b) {
-        all.residual += sums[leaf * bins + b].residual;
-        all.rows += sums[leaf * bins + b].rows;
-      }
-      for (std::size_t cut = 0; cut < gains.size(); ++cut) {
-        below.residual += sums[leaf * bins + cut].residual;
-        below.rows += sums[leaf * bins + cut].rows;
-        gains[cut] += below.Gain() + Sum{all.residual - below.residual, all.rows - below.rows}.Gain();
+      for (const Sum& sum : of) all.residual += sum.residual, all.rows += sum.rows;
+      if (all.rows == 0) continue;
+      for (std::size_t cut = 0; cut < gains_.size(); ++cut) {
+        below.residual += of[cut].residual;
+        below.rows += of[cut].rows;
+        gains_[cut] += below.Gain(options_.pull) +
+                       Sum{all.residual - below.residual, all.rows - below.rows}.Gain(options_.pull);
       }
     }
-    return gains;
+    return gains_;
   }
 
   void Add(RatioStep* step) {
     std::array<Sum, 1 << kQuestions> sums{};
-    for (std::size_t i = 0; i < leaf_.size(); ++i) {
-      sums[leaf_[i]].residual += residual_[i];
-      sums[leaf_[i]].rows += 1;
+    for (std::size_t i = 0; i < answers_.size(); ++i) {
+      sums[answers_[i]].residual += Clipped(i);
+      sums[answers_[i]].rows += 1;
     }
     for (std::size_t leaf = 0; leaf < sums.size(); ++leaf) {
-      const double add = kRate * sums[leaf].residual / (sums[leaf].rows + kPull);
+      const double add = kRate * sums[leaf].residual / (sums[leaf].rows + options_.pull);
       step->add[leaf] = static_cast<std::int32_t>(std::lround(add / kRatioUnit));
     }
-    for (std::size_t i = 0; i < leaf_.size(); ++i) residual_[i] -= step->add[leaf_[i]] * kRatioUnit;
+    for (std::size_t i = 0; i < answers_.size(); ++i) residual_[i] -= step->add[answers_[i]] * kRatioUnit;
   }
 
+  const RatioFitOptions options_;
   std::vector<Feature> features_;
-  std::vector<double> residual_;    // by row
-  std::vector<std::uint8_t> leaf_;  // by row, of the step under way
+  std::vector<double> residual_;  // by row
+  std::vector<Part> parts_;
+  std::vector<std::uint8_t> answers_;  // by row, of the step under way
+  std::vector<double> seen_;           // by row of its part: the residual
+  std::vector<std::uint8_t> leaf_;     // and the answers
+  std::vector<Sum> sums_;
+  std::vector<double> gains_;
   RatioTables tables_;
 };
 
 }  // namespace
 
-RatioTables FitRatioTables(std::span<const RatioRow> rows) {
+RatioTables FitRatioTables(std::span<const RatioRow> rows, const RatioFitOptions& options) {
   STOWPLAN_CHECK(!rows.empty());
-  return Booster(rows).Run();
+  return Booster(rows, options).Run();
 }
 
 }  // namespace stowplan::cost_models

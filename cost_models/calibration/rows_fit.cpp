@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <mutex>
 #include <tuple>
 
 #include <fmt/format.h>
@@ -13,6 +14,7 @@
 #include "sim/base/error.h"
 #include "sim/base/fnv.h"
 #include "sim/base/nearest_name.h"
+#include "sim/base/parallel.h"
 #include "sim/base/statistics.h"
 
 namespace stowplan::cost_models {
@@ -22,6 +24,7 @@ constexpr std::uint64_t kHeldOutEvery = 5;
 constexpr std::size_t kLeastRows = 50;      // of a family, behind no host
 constexpr double kAtFloor = 1.15;           // rows below this many lowest percentiles are at the floor
 constexpr double kMostFloors = 2;           // of an op: times the least of its kind
+constexpr double kShortest = 0.01;          // quantile
 constexpr double kHidden = 1.25;            // rows below this many times the floor
 constexpr double kDefaultEventShare = 0.5;  // of the floor, where no element-wise op tells it
 constexpr double kMostEventShare = 0.8;
@@ -29,13 +32,19 @@ constexpr double kClockMargin = 1.1;     // cards run above the clock of their d
 constexpr double kWinograd = 4;          // convolutions may multiply that much less than is counted
 constexpr double kBeyondCaches = 256e6;  // [B] of tensors that no cache serves
 constexpr double kDisagreement = 2.5;
+constexpr RatioFitOptions kCoarse = {.steps = 100, .pull = 20};
+constexpr double kAccident = 0.4;                                   // of ln(time)
+constexpr RatioFitOptions kOfOthers = {.steps = 100, .pull = 300};  // few GPUs teach little of another
 
 struct Sample {
   const MeasuredRow* row = nullptr;
   std::string_view kind;
   const DeviceSheet* sheet = nullptr;
-  std::string family;
-  double floor_us = 0;
+  std::string_view family;
+  std::string_view format;
+  bool is_device_time = false;
+  double kernel_us = 0;  // RatioTables::kernel_us
+  double floor_us = 0;   // 0 of device times, which hold no host
   double event_us = 0;
   double bound_us = 0;
   RatioRow ratio;
@@ -87,24 +96,16 @@ bool BeatsTheSheet(const OpWork& work, const DeviceSheet& sheet, double us) {
   return work.bytes > kBeyondCaches && us < MemoryMicros(work, sheet) / kClockMargin;
 }
 
-auto ShapeKey(const MeasuredRow& row) {
-  const MatrixProduct product = row.work.product.value_or(MatrixProduct{0, 0, 0, 0});
-  return std::tuple(row.op, row.name, std::string(row.work.dtype), product.count, product.rows,
-                    product.columns, product.depth, row.work.bytes, row.work.row);
-}
-
 // Rows of which the host does the same: of element-wise ops those of as many tensors.
 std::string HostKey(const MeasuredRow& row) {
   const std::string key = row.op + " " + row.name;
   return row.op == "elementwise" ? fmt::format("{} {:.0f}", key, row.work.bytes / row.work.elements) : key;
 }
 
-// The same shapes on every GPU, in any order of the rows.
+// The same shapes on every GPU and in every number format, in any order of the rows.
 bool IsHeldOut(const MeasuredRow& row) {
-  const std::string text =
-      std::apply([](const auto&... part) { return (fmt::format("{} ", part) + ...); }, ShapeKey(row));
   // The high bits: the lowest ones are the last character's.
-  return (Fnv1a(text) >> 32) % kHeldOutEvery == 0;
+  return (Fnv1a(row.shape) >> 32) % kHeldOutEvery == 0;
 }
 
 // What a group of rows of one kind and op says of the host.
@@ -172,10 +173,16 @@ std::vector<double> Ratios(const RatioTables& tables, const Samples& samples,
   return ratios;
 }
 
-RatioTables Fit(const Samples& samples) {
+// Rows that a coarse fit misses by far hold an accident of the measuring machine: times of one product whose neighbours take
+// a seventh. They teach nothing; where they are held out they count.
+RatioTables Fit(const Samples& samples, int steps = kRatioSteps) {
   std::vector<RatioRow> rows;
   for (const Sample* sample : samples) rows.push_back(sample->ratio);
-  return FitRatioTables(rows);
+  const RatioTables coarse = FitRatioTables(rows, kCoarse);
+  std::vector<RatioRow> plain;
+  for (RatioRow& row : rows)
+    if (std::abs(row.log_ratio - LogRatio(coarse, row.features)) < kAccident) plain.push_back(std::move(row));
+  return FitRatioTables(plain.empty() ? rows : plain, {.steps = steps});
 }
 
 Samples Where(const Samples& samples, const std::function<bool(const Sample&)>& wanted) {
@@ -188,7 +195,8 @@ Samples Where(const Samples& samples, const std::function<bool(const Sample&)>& 
 void Found(const Samples& samples, const std::vector<double>& held_out_ratios, RatioTables* tables) {
   const Sample& first = *samples.front();
   tables->family = first.family;
-  tables->dtype = first.row->work.dtype;
+  tables->dtype = first.format;
+  tables->kernel_us = first.kernel_us;
   tables->evidence.samples = static_cast<std::int64_t>(samples.size());
   tables->evidence.range = {first.size(), first.size()};
   for (const Sample* sample : samples) {
@@ -223,19 +231,20 @@ class RowsFitter {
       throw InputError(fmt::format("{}: holds no row that can be used; {}", tables_.front().source,
                                    fmt::join(left_out_.Sentences(), "; ")));
     TellTheHost();
+    TellShortest();
     for (auto& sample : samples_) {
       sample->ratio = {ShapeFeatures(sample->row->work, *sample->sheet),
                        DeviceLogRatio(*sample, sample->event_us)};
-      Group& group = groups_[{sample->family, std::string(sample->row->work.dtype)}]
+      Group& group = groups_[{std::string(sample->family), std::string(sample->format)}]
                          .try_emplace(std::string(sample->kind), Group{std::string(sample->kind), {}, {}})
                          .first->second;
       group.all.push_back(sample.get());
       if (!sample->hidden()) group.above.push_back(sample.get());
     }
-    for (auto& [key, kinds] : groups_) FitFamily(kinds);
+    FitFamilies();
     result_.parameters.name = options_.name;
     TellProvenance();
-    result_.left_out = left_out_.Sentences();
+    for (std::string& sentence : left_out_.Sentences()) result_.left_out.push_back(std::move(sentence));
     return std::move(result_);
   }
 
@@ -265,6 +274,8 @@ class RowsFitter {
                     "whose time or dimensions are no positive numbers",
                     fmt::format("{}:{}", table.source, table.first_unreadable), table.unreadable);
     }
+    const auto time = table.facts.find("time");
+    const bool is_device_time = time != table.facts.end() && time->second == "device";
     for (const MeasuredRow& row : table.rows) {
       const std::string kind = KindOf(row, table);
       const std::string place = fmt::format("{}:{}", table.source, row.line);
@@ -276,8 +287,14 @@ class RowsFitter {
       sample->row = &row;
       sample->sheet = catalogue_.FindSheet(kind);
       sample->kind = sample->sheet->kind.name;
-      sample->family = ShapeFamilyOf(row.work).name;
-      sample->bound_us = BoundMicros(row.work, *sample->sheet);
+      sample->family = ShapeFamilyOf(row.work).name();
+      if (sample->family.empty()) {
+        left_out_.Add(kind, "of an op that no table prices", place);
+        continue;
+      }
+      sample->format = TableFormatOf(row.work, *sample->sheet);
+      sample->is_device_time = is_device_time;
+      sample->bound_us = BoundMicros(row.work, *sample->sheet, sample->sheet->kernel_us);
       if (BeatsTheSheet(row.work, *sample->sheet, row.us)) {
         left_out_.Add(
             kind, "faster than the peak of the data sheet; is their time in the unit of its column?", place);
@@ -289,14 +306,18 @@ class RowsFitter {
   }
 
   void DropDisagreeing() {
-    std::map<std::pair<std::string_view, decltype(ShapeKey(MeasuredRow{}))>, std::pair<double, double>> ends;
+    std::map<std::tuple<std::string_view, std::string_view, std::string_view>, std::pair<double, double>>
+        ends;
+    const auto key_of = [](const Sample& sample) {
+      return std::tuple(sample.kind, sample.format, std::string_view(sample.row->shape));
+    };
     for (const auto& sample : samples_) {
       const double us = sample->row->us;
-      const auto [found, fresh] = ends.try_emplace({sample->kind, ShapeKey(*sample->row)}, us, us);
+      const auto [found, fresh] = ends.try_emplace(key_of(*sample), us, us);
       found->second = {std::min(found->second.first, us), std::max(found->second.second, us)};
     }
     std::erase_if(samples_, [&](const auto& sample) {
-      const auto& [low, high] = ends.at({sample->kind, ShapeKey(*sample->row)});
+      const auto& [low, high] = ends.at(key_of(*sample));
       if (high < kDisagreement * low) return false;
       left_out_.Add(std::string(sample->kind),
                     fmt::format("of shapes whose times disagree by {} times and more", kDisagreement),
@@ -313,7 +334,8 @@ class RowsFitter {
         if (!IsHeldOut(*sample->row)) found.push_back(sample);
       return found.empty() ? Samples(samples.begin(), samples.end()) : found;
     };
-    for (auto& sample : samples_) by_op[{sample->kind, HostKey(*sample->row)}].push_back(sample.get());
+    for (auto& sample : samples_)
+      if (!sample->is_device_time) by_op[{sample->kind, HostKey(*sample->row)}].push_back(sample.get());
     std::map<std::string_view, double> least;                // floor by kind
     std::map<std::string_view, std::vector<double>> shares;  // by kind, of its element-wise ops
     const auto floor_of = [&](const std::vector<Sample*>& samples) {
@@ -333,35 +355,71 @@ class RowsFitter {
       if (share) shares[key.first].push_back(*share);
     }
     for (auto& sample : samples_) {
+      if (sample->is_device_time) continue;
       const auto found = shares.find(sample->kind);
       sample->event_us =
           sample->floor_us * (found != shares.end() ? *MedianIfAny(found->second) : kDefaultEventShare);
     }
   }
 
-  void FitFamily(const std::map<std::string, Group>& kinds) {
-    std::vector<const Group*> enough;
-    for (const auto& [kind, group] : kinds) {
-      if (group.above.size() < kLeastRows) {
+  // Device times tell how short a kernel of their family can be.
+  void TellShortest() {
+    std::map<std::tuple<std::string_view, std::string_view, std::string_view>, std::vector<double>> times;
+    const auto key_of = [](const Sample& sample) {
+      return std::tuple(sample.kind, sample.family, sample.format);
+    };
+    for (const auto& sample : samples_)
+      if (sample->is_device_time) times[key_of(*sample)].push_back(sample->row->us / sample->row->work.steps);
+    for (auto& [key, us] : times) us = {QuantileByRank(us, kShortest)};
+    for (const auto& sample : samples_) {
+      if (!sample->is_device_time) continue;
+      sample->kernel_us = times.at(key_of(*sample)).front();
+      sample->bound_us = BoundMicros(sample->row->work, *sample->sheet, sample->kernel_us);
+    }
+  }
+
+  void FitFamilies() {
+    std::vector<const Group*> fitted;
+    for (const auto& [key, kinds] : groups_) {
+      for (const auto& [kind, group] : kinds) {
+        if (group.above.size() >= kLeastRows) {
+          fitted.push_back(&group);
+          continue;
+        }
         left_out_.Add(kind,
                       fmt::format("of {}: fewer than {} take longer than the host", group.all.front()->family,
                                   kLeastRows),
                       places_.at(group.all.front()->row), static_cast<std::int64_t>(group.all.size()));
-        continue;
       }
-      enough.push_back(&group);
-      FitKind(group);
     }
-    if (enough.size() > 1) FitAnyGpu(enough);
+    std::vector<std::pair<RowsClass, RatioTables>> fits(fitted.size());
+    std::mutex progress;
+    ParallelFor(fits.size(), 0, [&](std::size_t i, int) {
+      fits[i] = FitKind(*fitted[i]);
+      const std::lock_guard lock(progress);
+      if (options_.progress)
+        options_.progress(fmt::format("{}: {} rows of {} in {}", fitted[i]->kind, fitted[i]->all.size(),
+                                      fits[i].first.op, fits[i].first.dtype));
+    });
+    for (std::size_t i = 0; i < fits.size(); ++i) {
+      result_.classes.push_back(std::move(fits[i].first));
+      KindOfResult(fitted[i]->kind).tables.push_back(std::move(fits[i].second));
+    }
+    for (const auto& [key, kinds] : groups_) {
+      std::vector<const Group*> compared;  // times of one host each tell of GPUs that nobody measured
+      for (const Group* group : fitted)
+        if (kinds.contains(group->kind) && &kinds.at(group->kind) == group &&
+            !group->all.front()->is_device_time)
+          compared.push_back(group);
+      if (compared.size() > 1) FitAnyGpu(compared);
+    }
   }
 
-  void FitKind(const Group& group) {
-    if (options_.progress)
-      options_.progress(
-          fmt::format("{}: {} rows of {}", group.kind, group.all.size(), group.all.front()->family));
-    RowsClass& row = result_.classes.emplace_back();
+  std::pair<RowsClass, RatioTables> FitKind(const Group& group) const {
+    RowsClass row;
     row.kind = group.kind;
     row.op = group.all.front()->family;
+    row.dtype = group.all.front()->format;
     row.rows = static_cast<std::int64_t>(group.all.size());
     row.hidden = row.rows - static_cast<std::int64_t>(group.above.size());
     row.floor_us = group.all.front()->floor_us;
@@ -378,7 +436,7 @@ class RowsFitter {
     RatioTables tables = Fit(group.above);
     Found(group.above, Ratios(without, Where(group.above, is_held)), &tables);
     tables.held_out_error = row.held_out_error.value_or(0);
-    KindOfResult(group.kind).tables.push_back(std::move(tables));
+    return {std::move(row), std::move(tables)};
   }
 
   void CompareControls(const Samples& samples, RowsClass* row) const {
@@ -389,7 +447,7 @@ class RowsFitter {
       const Host host = {sample->floor_us, sample->event_us};
       structural.push_back(ErrorOf(
           *sample, host, RooflineMicros(sample->row->work, sheet, efficiency, catalogue_.Tiles(), {})));
-      roofline.push_back(ErrorOf(*sample, host, sample->bound_us - sheet.kernel_us));
+      roofline.push_back(ErrorOf(*sample, host, BoundMicros(sample->row->work, sheet, 0)));
     }
     row->structural_error = Mean(structural);
     row->roofline_error = Mean(roofline);
@@ -401,7 +459,7 @@ class RowsFitter {
     for (const Sample* sample : group.above) sizes.push_back(sample->size());
     const double limit = QuantileByRank(sizes, 0.8);
     const RatioTables smaller =
-        Fit(Where(group.above, [&](const Sample& one) { return one.size() <= limit; }));
+        Fit(Where(group.above, [&](const Sample& one) { return one.size() <= limit; }), kCoarse.steps);
     return Mean(Errors(smaller, Where(group.above, [&](const Sample& one) { return one.size() > limit; })));
   }
 
@@ -418,9 +476,17 @@ class RowsFitter {
   // What stands for a GPU that is none of theirs.
   RatioTables FitOthers(const std::vector<const Group*>& groups) const {
     if (IsContraction(groups.front()->all.front()->row->work.op_class)) {
-      Samples all;
-      for (const Group* group : groups) all.insert(all.end(), group->above.begin(), group->above.end());
-      return Fit(all);
+      // Without what tells one machine from another.
+      const auto names = FamilyNamed(groups.front()->all.front()->family)->features;
+      std::vector<RatioRow> rows;
+      for (const Group* group : groups) {
+        for (const Sample* sample : group->above) {
+          rows.push_back(sample->ratio);
+          for (std::size_t i = 0; i < names.size(); ++i)
+            if (names[i] == "memory_us" || names[i] == "of_cache") rows.back().features[i] = 0;
+        }
+      }
+      return FitRatioTables(rows, kOfOthers);
     }
     std::vector<RatioRow> rows;
     for (const Group* group : groups) {
@@ -436,13 +502,13 @@ class RowsFitter {
   // Those that FitKind() has made.
   const RatioTables& TablesOf(const Group& group) const {
     const KindParameters* kind = result_.parameters.Find(group.kind);
-    return *FindTables(kind->tables, group.all.front()->row->work);
+    return *FindTables(kind->tables, group.all.front()->family, group.all.front()->format);
   }
 
   void FitAnyGpu(const std::vector<const Group*>& groups) {
     if (options_.progress) options_.progress(fmt::format("any GPU: {}", groups.front()->all.front()->family));
     Samples all;
-    std::vector<double> ratios, errors;
+    std::vector<double> ratios, errors, structural;
     for (const Group* left_out : groups) {
       std::vector<const Group*> others;
       std::vector<double> least_times, events;
@@ -459,10 +525,19 @@ class RowsFitter {
       ratios.insert(ratios.end(), more.begin(), more.end());
       errors.push_back(*Mean(Errors(tables, left_out->above, host)));
       const auto row = std::ranges::find_if(result_.classes, [&](const RowsClass& one) {
-        return one.kind == left_out->kind && one.op == left_out->all.front()->family;
+        return one.kind == left_out->kind && one.op == left_out->all.front()->family &&
+               one.dtype == left_out->all.front()->format;
       });
       row->left_out_error = errors.back();
+      if (row->structural_error) structural.push_back(*row->structural_error);
       all.insert(all.end(), left_out->above.begin(), left_out->above.end());
+    }
+    if (!structural.empty() && *Mean(errors) >= *Mean(structural)) {
+      result_.left_out.push_back(fmt::format(
+          "any GPU: no table of {} in {}, since those of the other GPUs miss a GPU left out by {:.1f} %, the "
+          "structural model by {:.1f} %",
+          all.front()->family, all.front()->format, 100 * *Mean(errors), 100 * *Mean(structural)));
+      return;
     }
     RatioTables tables = FitOthers(groups);
     Found(all, ratios, &tables);
@@ -526,12 +601,13 @@ std::string PrintRowsFit(const RowsFit& fit) {
   const auto percent = [](std::optional<double> share) {
     return share ? fmt::format("{:.1f} %", 100 * *share) : "-";
   };
-  std::string text = fmt::format("{:<16} {:<14} {:>6} {:>6} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8}\n",
-                                 "kind", "family", "rows", "hidden", "floor us", "event us", "held out",
-                                 "median", "hidden +", "largest", "GPU out");
+  std::string text =
+      fmt::format("{:<16} {:<18} {:<8} {:>6} {:>6} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8}\n", "kind",
+                  "family", "format", "rows", "hidden", "floor us", "event us", "held out", "median",
+                  "hidden +", "largest", "GPU out");
   for (const RowsClass& one : fit.classes) {
-    text += fmt::format("{:<16} {:<14} {:>6} {:>6} {:>8.1f} {:>8.1f} {:>8} {:>8} {:>8} {:>8} {:>8}\n",
-                        one.kind, one.op, one.rows, one.hidden, one.floor_us, one.event_us,
+    text += fmt::format("{:<16} {:<18} {:<8} {:>6} {:>6} {:>8.1f} {:>8.1f} {:>8} {:>8} {:>8} {:>8} {:>8}\n",
+                        one.kind, one.op, one.dtype, one.rows, one.hidden, one.floor_us, one.event_us,
                         percent(one.held_out_error), percent(one.held_out_median), percent(one.held_out_all),
                         percent(one.largest_error), percent(one.left_out_error));
   }
@@ -541,15 +617,17 @@ std::string PrintRowsFit(const RowsFit& fit) {
 
 std::string PrintRowsFitCsv(const RowsFit& fit) {
   std::string text =
-      "kind,family,rows,hidden,floor_us,event_us,held_out,error,median,error_with_hidden,largest,gpu_left_"
+      "kind,family,format,rows,hidden,floor_us,event_us,held_out,error,median,error_with_hidden,largest,gpu_"
+      "left_"
       "out,"
       "structural,roofline\n";
   const auto share = [](std::optional<double> error) { return error ? fmt::format("{:.4f}", *error) : ""; };
   for (const RowsClass& one : fit.classes) {
-    text += fmt::format("{},{},{},{},{:.1f},{:.1f},{},{},{},{},{},{},{},{}\n", one.kind, one.op, one.rows,
-                        one.hidden, one.floor_us, one.event_us, one.held_out, share(one.held_out_error),
-                        share(one.held_out_median), share(one.held_out_all), share(one.largest_error),
-                        share(one.left_out_error), share(one.structural_error), share(one.roofline_error));
+    text +=
+        fmt::format("{},{},{},{},{},{:.1f},{:.1f},{},{},{},{},{},{},{},{}\n", one.kind, one.op, one.dtype,
+                    one.rows, one.hidden, one.floor_us, one.event_us, one.held_out, share(one.held_out_error),
+                    share(one.held_out_median), share(one.held_out_all), share(one.largest_error),
+                    share(one.left_out_error), share(one.structural_error), share(one.roofline_error));
   }
   return text;
 }

@@ -8,6 +8,9 @@
 // floor (half of the floor where there are none). Both are told by rows that are not held out. Rows below 1.25 times
 // the floor say nothing of the device. For a GPU that is left out both are the medians of the others'.
 //
+// Rows whose table says `# time: device` hold no host: nothing is taken off, and the shortest of a family says how long a
+// kernel of it lasts at least.
+//
 // What stands for a GPU that nobody measured was chosen by leaving each of the fit's own GPUs out: for contractions the
 // tables of all rows together, for families that move bytes the median of what the GPUs' own tables say.
 //
@@ -39,7 +42,8 @@ struct RowsFitOptions {
 // no row tells one.
 struct RowsClass {
   std::string kind;
-  std::string op;
+  std::string op;           // family
+  std::string dtype;        // number format
   std::int64_t rows = 0;    // good ones
   std::int64_t hidden = 0;  // of those: behind the host
   double floor_us = 0;

@@ -9,15 +9,9 @@
 // A CPU has lines in place of curves (cpu_line.h), which need no structural model: tier B within the bytes that were
 // measured, tier C outside.
 //
-// Tables by shape (ratio_tables.h) stand in place of a curve where the file has them. Without a file the model has
-// those that ship with stowplan (data/prices.json): what others measured, of the kinds they measured, and of all of them
-// together for any other GPU whose sheet has rates, but those that published tables rest on (DeviceSheet::structural).
-// Tier B for a kind that was measured, within the measured work; tier C for others, with the interval that GPUs left out
-// of the fit gave.
-//
-// Rows in f32 are of PyTorch's defaults, convolutions on TF32 units where there are any and products not. Ops that run
-// otherwise (OpWork::tf32) are left to the next model. So are convolutions of cards with such units where only rows of
-// other GPUs could price them: rows of cards without say nothing of them.
+// Tables by shape (shape_prices.h) stand in place of a curve where the file has them. Without a file the model has those that
+// ship with stowplan (data/prices), what others measured, but for kinds that published tables rest on
+// (DeviceSheet::structural), and beyond them a law for tensor cores (tensor_law.h). Tier B for a kind and number format that were measured, within the measured work; tier C for others.
 //
 // Curves belong to the structural model they were made with, tables to the rates of the data sheet; a file made with
 // other rates or efficiencies is refused. Classes and kinds without either are left to the next model of a chain.
@@ -29,9 +23,10 @@
 #include <fmt/format.h>
 
 #include "cost_models/models/models.h"
+#include "cost_models/models/shape_prices.h"
+#include "cost_models/models/tensor_law.h"
 #include "cost_models/ops/roofline.h"
 #include "cost_models/parameters/ratio_curve.h"
-#include "cost_models/parameters/ratio_tables.h"
 #include "sim/base/error.h"
 
 namespace stowplan::cost_models {
@@ -43,8 +38,9 @@ class Fitted : public sim::CostModel, public ParameterUser, public OriginTeller 
     const Settings read(spec, FileSettings());
     const std::string file = read.Text("file");
     name_ = read.Canonical();
-    if (file.empty()) return;  // ShippedPrices(), once a device asks
-    parameters_ = std::make_shared<const Parameters>(ReadParameters(file, catalogue));
+    if (!file.empty()) parameters_ = std::make_shared<const Parameters>(ReadParameters(file, catalogue));
+    shapes_ = std::make_unique<ShapePrices>(catalogue, parameters_);
+    if (parameters_ == nullptr) return;
     for (const KindParameters& kind : parameters_->kinds) {
       if (!kind.curves.empty()) AddKind(kind);
       if (!kind.tables.empty()) CheckSheet(kind);
@@ -60,19 +56,12 @@ class Fitted : public sim::CostModel, public ParameterUser, public OriginTeller 
   }
 
   std::string OriginOf(const sim::OpGraph& graph, sim::OpIndex op, const sim::Device& device) const override {
-    const auto tables = TablesFor(device);
     const OpWork work = KernelsOf(graph, op).front();
-    const RatioTables* found = tables ? TableOf(*tables, work) : nullptr;
-    if (found == nullptr) return {};
-    const Provenance& from = tables->from->provenance;
-    const bool borrowed = ShapeFamilyOf(work).borrowed;
-    std::string error = borrowed ? "borrowed from ops like it, error not known"
-                                 : fmt::format("error {:.0f} %", 100 * found->held_out_error);
-    if (!borrowed && !tables->kind.empty() && tables->kind != device.kind) error += " there";
-    return fmt::format("{} {} ({}, {}): {} of {}, {}",
-                       from.source.empty() ? "measured on" : "measured by others on",
-                       WhoseOf(*tables, device), from.source.empty() ? from.machine : from.source, from.date,
-                       found->family, found->dtype, error);
+    const bool has_law = LawOf(work, device).has_value();
+    const std::string origin = shapes_->OriginOf(work, device, has_law);
+    if (!origin.empty() || !has_law) return origin;
+    return "a law fitted to whole models on an rtx3090 (huggingface/pytorch-image-models, PyTorch 2.4), "
+           "error not known";
   }
 
   std::optional<sim::Price> Predict(const sim::OpGraph& graph, sim::OpIndex op,
@@ -90,8 +79,20 @@ class Fitted : public sim::CostModel, public ParameterUser, public OriginTeller 
   }
 
  private:
+  // With shipped prices alone, and not where published tables rest on the sheet.
+  std::optional<double> LawOf(const OpWork& work, const sim::Device& device) const {
+    const DeviceSheet* sheet = catalogue_.FindSheet(device.kind);
+    if (parameters_ != nullptr || sheet == nullptr || sheet->structural || !sheet->HasRates())
+      return std::nullopt;
+    return TensorLawMicros(work, *sheet);
+  }
+
   std::optional<sim::Price> PriceOf(const OpWork& work, const sim::Device& device) const {
-    if (const auto tables = TablesFor(device)) return PriceOf(*tables, work, device);
+    // What was measured of the chip itself, then the law, then what was measured of others.
+    const auto law = LawOf(work, device);
+    if (const auto price = shapes_->Price(work, device, law.has_value())) return price;
+    if (law) return StructuralPrice(*law);
+    if (shapes_->Serve(device.kind)) return std::nullopt;
     const auto kind = kinds_.find(device.kind);
     const auto lines = lines_.find(device.kind);
     if (kind == kinds_.end() && lines == lines_.end()) return std::nullopt;
@@ -118,77 +119,6 @@ class Fitted : public sim::CostModel, public ParameterUser, public OriginTeller 
     Tf32Classes tf32;
     const std::vector<RatioCurve>* curves = nullptr;
   };
-
-  struct Tables {
-    std::span<const RatioTables> tables;
-    const DeviceSheet* sheet = nullptr;
-    std::string_view kind;  // whose they are, or of its chip; empty: of all kinds together
-    const Parameters* from = nullptr;
-  };
-
-  std::optional<Tables> TablesFor(const sim::Device& device) const {
-    const DeviceSheet* sheet = catalogue_.FindSheet(device.kind);
-    if (sheet == nullptr || !sheet->HasRates() || sheet->multiprocessors == 0) return std::nullopt;
-    if (parameters_ == nullptr && sheet->structural) return std::nullopt;
-    const Parameters& from =
-        parameters_ != nullptr ? *parameters_ : ShippedPrices(ShippedKindOf(device.kind, *sheet));
-    const KindParameters* kind = from.Find(device.kind);
-    if (kind == nullptr) kind = OfItsChip(*sheet, from);
-    if (kind != nullptr && !kind->tables.empty()) return Tables{kind->tables, sheet, kind->kind, &from};
-    if (kind != nullptr || from.any_gpu.empty()) return std::nullopt;
-    return Tables{from.any_gpu, sheet, {}, &from};
-  }
-
-  // Itself, else one of its chip; empty where none was measured.
-  std::string ShippedKindOf(const std::string& kind, const DeviceSheet& sheet) const {
-    const std::vector<std::string>& kinds = ShippedKinds();
-    if (std::ranges::find(kinds, kind) != kinds.end()) return kind;
-    const auto same = std::ranges::find_if(kinds, [&](const std::string& one) {
-      return !sheet.chip.empty() && catalogue_.FindSheet(one)->chip == sheet.chip;
-    });
-    return same != kinds.end() ? *same : "";
-  }
-
-  const KindParameters* OfItsChip(const DeviceSheet& sheet, const Parameters& from) const {
-    if (sheet.chip.empty()) return nullptr;
-    const auto found = std::ranges::find_if(from.kinds, [&](const KindParameters& one) {
-      return !one.tables.empty() && catalogue_.FindSheet(one.kind)->chip == sheet.chip;
-    });
-    return found != from.kinds.end() ? &*found : nullptr;
-  }
-
-  static const RatioTables* TableOf(const Tables& tables, const OpWork& work) {
-    if (work.dtype == "f32" && IsContraction(work.op_class) && tables.sheet->peak_tf32 > 0) {
-      const bool measured_in_tf32 = Convolutions()[static_cast<std::size_t>(work.op_class)];
-      if (work.tf32.value_or(measured_in_tf32) != measured_in_tf32) return nullptr;
-      if (measured_in_tf32 && tables.kind.empty()) return nullptr;
-    }
-    return FindTables(tables.tables, work);
-  }
-
-  // "t4", "a100-pcie-40gb, the same chip", "other GPUs: p4 and t4"
-  std::string WhoseOf(const Tables& tables, const sim::Device& device) const {
-    if (!tables.kind.empty())
-      return fmt::format("{}{}", tables.kind, tables.kind != device.kind ? ", the same chip" : "");
-    if (parameters_ == nullptr) return "other GPUs: " + JoinNames(ShippedKinds());
-    std::vector<std::string> kinds;
-    for (const KindParameters& kind : parameters_->kinds)
-      if (!kind.tables.empty()) kinds.push_back(kind.kind);
-    return "other GPUs: " + JoinNames(kinds);
-  }
-
-  static std::optional<sim::Price> PriceOf(const Tables& tables, const OpWork& work,
-                                           const sim::Device& device) {
-    const RatioTables* found = TableOf(tables, work);
-    if (found == nullptr) return std::nullopt;
-    const double us = TablesMicros(*found, work, *tables.sheet);
-    const double size = IsContraction(work.op_class) ? work.flops : work.bytes;
-    const auto& range = found->evidence.range;
-    const bool inside = range && size >= range->first && size <= range->second;
-    const bool measured = tables.kind == device.kind && inside && !ShapeFamilyOf(work).borrowed;
-    return sim::Price{us, measured ? sim::Tier::kInterpolated : sim::Tier::kStructural, us * found->low_ratio,
-                      us * found->high_ratio};
-  }
 
   static sim::Price PriceOf(const CpuLine& line, const CpuLines& lines, const OpWork& work) {
     const double us = LineMicros(line, lines.cache_bytes, work);
@@ -242,6 +172,7 @@ class Fitted : public sim::CostModel, public ParameterUser, public OriginTeller 
   const Catalogue& catalogue_;
   std::string name_;
   std::shared_ptr<const Parameters> parameters_;
+  std::unique_ptr<ShapePrices> shapes_;
   std::map<std::string, DeviceRates> kinds_;
   std::map<std::string, const CpuLines*> lines_;  // of parameters_
 };

@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "cost_models/ops/number_formats.h"
 #include "cost_models/ops/op_types.h"
 #include "cost_models/ops/portable_math.h"
 #include "sim/base/error.h"
@@ -63,30 +64,20 @@ double GradientBytes(const sim::OpGraph& graph, const sim::Op& op) {
   return computed > 0 ? computed : any;
 }
 
-// Of a product of rows, each with the matrix of its expert [experts, depth, columns].
-struct Dealt {
-  double experts = 1;
-  double rows = 0;
-};
-
-std::optional<Dealt> DealtOf(const sim::OpGraph& graph, const sim::Op& op) {
+std::optional<Experts> ExpertsOf(const sim::OpGraph& graph, const sim::Op& op) {
   if (op.type != kGroupedProduct || op.inputs.size() < 2) return std::nullopt;
   const auto& rows = OutputOf(graph, op.inputs[0]).shape;
-  const auto& weights = OutputOf(graph, op.inputs[1]).shape;
+  const auto& weights = OutputOf(graph, op.inputs[1]).shape;  // [experts, depth, columns]
   if (rows.size() != 2 || weights.size() != 3 || weights[0] < 1) return std::nullopt;
-  return Dealt{static_cast<double>(weights[0]), static_cast<double>(rows[0])};
-}
-
-// How many experts rows reach that choose evenly, on average.
-double Reached(const Dealt& of) {
-  if (of.experts == 1) return of.rows > 0 ? 1 : 0;
-  return of.experts * (1 - PortableExp(std::max(-700.0, of.rows * PortableLog(1 - 1 / of.experts))));
+  const auto experts = static_cast<double>(weights[0]);
+  const double choices = sim::FindNumber(op.attributes, "choices").value_or(1);
+  return Experts{experts, experts, static_cast<double>(rows[0]), choices};
 }
 
 double BytesOfExperts(const sim::OpGraph& graph, const sim::Op& op) {
-  const auto dealt = DealtOf(graph, op);
-  if (!dealt) return BytesRead(graph, op);
-  const double unread = 1 - Reached(*dealt) / dealt->experts;
+  const auto experts = ExpertsOf(graph, op);
+  if (!experts) return BytesRead(graph, op);
+  const double unread = 1 - experts->Reached() / experts->experts;
   return BytesRead(graph, op) - unread * static_cast<double>(OutputOf(graph, op.inputs[1]).bytes);
 }
 
@@ -150,6 +141,18 @@ std::string_view DtypeOf(const sim::OpGraph& graph, const sim::Op& op) {
   return {};
 }
 
+// Of contractions, whose units are those of what they read: the sum may be wider, the weights (or keys) narrower.
+std::string_view DtypeOfProduct(const sim::OpGraph& graph, const sim::Op& op) {
+  if (op.inputs.size() < 2) return DtypeOf(graph, op);
+  const std::string_view operands = OutputOf(graph, op.inputs[0]).dtype,
+                         weights = OutputOf(graph, op.inputs[1]).dtype;
+  const auto* format = std::ranges::find_if(kNumberFormats, [&](const NumberFormat& one) {
+    return one.operands == operands && one.weights == weights;
+  });
+  if (format == std::end(kNumberFormats)) return DtypeOf(graph, op);
+  return operands == "f8" && sim::FindString(op.attributes, "scaling") == "block" ? "f8_block" : format->name;
+}
+
 bool IsChannelsFirst(const sim::Op& op) {
   return op.type == "Conv" || op.type == "ConvTranspose" ||  // ONNX has no other layout
          sim::FindString(op.attributes, "data_format") == "NCHW";
@@ -207,6 +210,17 @@ std::optional<MatrixProduct> ProductOf(const sim::Op& op, Grid grid) {
   const std::size_t channels = op.type.ends_with("BackpropFilter") ? 0 : 1;
   const double groups = IsConvolution(op) ? GroupsOf(op) : 1;
   return ProductOf({op.flops, shape, grid, channels_first ? channels : shape.size() - 1, groups});
+}
+
+// Places of the filter of a convolution.
+double TapsOf(const sim::Op& op) {
+  const sim::Attribute* found = sim::FindAttribute(op.attributes, "kernel");
+  const auto* kernel = found != nullptr ? std::get_if<sim::Attribute::List>(&found->value) : nullptr;
+  double taps = kernel != nullptr ? 1 : 0;
+  for (std::size_t i = 0; kernel != nullptr && i < kernel->size(); ++i)
+    if (const auto* length = std::get_if<std::int64_t>(&(*kernel)[i].value))
+      taps *= static_cast<double>(*length);
+  return taps;
 }
 
 double PositionsOf(const std::optional<MatrixProduct>& product, const sim::Output& output) {
@@ -273,6 +287,7 @@ std::vector<OpWork> BackwardKernels(const sim::OpGraph& graph, const sim::Op& op
     work.row = output.shape.empty() ? 0 : static_cast<double>(output.shape.back());
     work.family = FamilyOf(work.type, work.op_class);
     work.tf32 = Tf32Of(graph, op, work.op_class);
+    work.taps = TapsOf(op);
     if (of[i] < 2) {
       work.flops = op.flops / static_cast<double>(products);
       work.bytes += static_cast<double>(is_image ? filter.bytes : image.bytes);
@@ -284,12 +299,20 @@ std::vector<OpWork> BackwardKernels(const sim::OpGraph& graph, const sim::Op& op
   return kernels;
 }
 
+double ReadAgain(const sim::OpGraph& graph, const sim::Op& op) {
+  const bool forward = op.type.starts_with("FusedBatchNorm") || op.type == "BatchNormalization";
+  if (!forward || op.inputs.empty() || op.outputs.size() < 2) return 0;
+  const auto of = [&](std::size_t i) { return static_cast<double>(OutputOf(graph, op.inputs[i]).bytes); };
+  if (op.type.find("Grad") != op.type.npos) return op.inputs.size() > 1 ? of(0) + of(1) : 0;
+  return op.outputs[1].bytes > 0 ? of(0) : 0;
+}
+
 // Each expert that is reached multiplies its own rows; the gradient of the weights [experts, rows, columns] is a product
 // for each expert already.
 void SplitByExperts(const sim::OpGraph& graph, const sim::Op& op, MatrixProduct& product) {
   const auto& shape = op.outputs.front().shape;
-  if (const auto dealt = DealtOf(graph, op)) {
-    product.count = std::max(1.0, std::round(Reached(*dealt)));
+  if (const auto experts = ExpertsOf(graph, op)) {
+    product.count = std::max(1.0, std::round(experts->Reached()));
     product.rows /= product.count;
   } else if (shape.size() == 3) {
     product.count = static_cast<double>(shape[0]);
@@ -334,6 +357,11 @@ std::string WorkAttributes(const sim::Op& op) {
 
 }  // namespace
 
+double Experts::Reached() const {
+  if (experts == 1) return rows > 0 ? 1 : 0;
+  return experts * (1 - PortableExp(std::max(-700.0, rows * PortableLog(1 - 1 / experts))));
+}
+
 OpWork WorkOf(const sim::OpGraph& graph, sim::OpIndex index) {
   const sim::Op& op = graph.ops[static_cast<std::size_t>(index)];
   OpWork work;
@@ -343,7 +371,8 @@ OpWork WorkOf(const sim::OpGraph& graph, sim::OpIndex index) {
   const OpType* row = FindOpType(op.type);
   work.flops = op.flops;
   work.bytes = BytesMoved(graph, op, row);
-  work.dtype = DtypeOf(graph, op);
+  work.read_again = ReadAgain(graph, op);
+  work.dtype = IsContraction(work.op_class) ? DtypeOfProduct(graph, op) : DtypeOf(graph, op);
   work.elements = ElementsWritten(graph, op, row);
   if (!op.outputs.empty() && !op.outputs.front().shape.empty())
     work.row = static_cast<double>(op.outputs.front().shape.back());
@@ -351,7 +380,18 @@ OpWork WorkOf(const sim::OpGraph& graph, sim::OpIndex index) {
   work.type = op.type;
   if (IsContraction(work.op_class)) work.tf32 = Tf32Of(graph, op, work.op_class);
   if (row != nullptr) work.product = ProductOf(op, row->grid);
-  if (op.type == kGroupedProduct && work.product) SplitByExperts(graph, op, *work.product);
+  if (op.type == kGroupedProduct && work.product) {
+    work.experts = ExpertsOf(graph, op);
+    SplitByExperts(graph, op, *work.product);
+  }
+  work.attention = AttentionOf(graph, op);
+  if (work.attention) {  // graphs count what a mask hides, too
+    AttentionShape whole = *work.attention;
+    whole.is_causal = false;
+    whole.window = 0;
+    work.flops *= work.attention->Flops() / whole.Flops();
+  }
+  if (IsConvolution(op)) work.taps = TapsOf(op);
   if (work.op_class == OpClass::kConvolution && work.product)
     work.positions = PositionsOf(work.product, op.outputs.front());
   return work;

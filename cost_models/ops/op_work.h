@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cost_models/cost_models.h"
+#include "cost_models/ops/attention.h"
 #include "sim/op_graph.h"
 
 namespace stowplan::cost_models {
@@ -19,16 +20,35 @@ struct MatrixProduct {
   double depth = 0;
 };
 
+// A product of rows, each with the matrix of its expert.
+struct Experts {
+  double experts = 1;      // that this device holds
+  double all_experts = 1;  // of the layer, on all devices
+  double rows = 0;         // a token counts once for each expert of this device that it goes to
+  double choices = 1;      // experts that a token goes to, on all devices
+  // Share of all rows that the busiest expert takes, over an even share; 1 = all experts take as many.
+  double imbalance = 1;
+
+  double Reached() const;  // experts that some row goes to, on average, if rows choose evenly
+};
+
 struct OpWork {
   OpClass op_class = OpClass::kNothing;
   double flops = 0;
-  double bytes = 0;                      // read and written
-  std::string_view dtype;                // of the first output, else of the first input; "" if not known
+  double bytes = 0;  // read and written, each once
+  // Of the first output, else of the first input; of products of the first input, in whose units they run. "f8_block" where
+  // an op in f8 says `scaling: block`. Empty if not known.
+  std::string_view dtype;
   std::optional<MatrixProduct> product;  // where the output's tile grid can be derived
-  double elements = 0;                   // written
-  double row = 0;                        // length of the first output's last dimension; 0 if not known
-  double positions = 0;                  // of convolutions: outputs of one image and channel; 0 if not known
-  std::string_view family;               // FamilyOf()
+  double read_again = 0;  // of the bytes, what batch norm reads a second time behind its statistics
+  std::optional<AttentionShape> attention;
+  std::optional<Experts> experts;
+  double steps = 1;          // of recurrent layers: one after the other
+  double elements = 0;       // written
+  double row = 0;            // length of the first output's last dimension; 0 if not known
+  double taps = 0;           // of convolutions: places of the filter; 0 if not known
+  double positions = 0;      // of convolutions: outputs of one image and channel; 0 if not known
+  std::string_view family;   // FamilyOf()
   std::optional<bool> tf32;  // whether its f32 products run in TF32, where the op or its graph says so
   std::string_view type;     // of the op; "" of a row that names none
 };

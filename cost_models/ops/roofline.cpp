@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <utility>
 
+#include "cost_models/ops/number_formats.h"
 #include "sim/base/error.h"
 
 namespace stowplan::cost_models {
@@ -78,10 +81,18 @@ double CpuMicros(const OpWork& work, const DeviceSheet& sheet, const Rates& rate
 }  // namespace
 
 double PeakOf(const DeviceSheet& sheet, std::string_view dtype, bool tf32) {
-  if (dtype == "bf16" && sheet.peak_bf16 > 0) return sheet.peak_bf16;
-  const bool half = dtype == "f16" || dtype == "bf16" || dtype == "f8" || dtype == "i8" || dtype == "u8";
-  if (half && sheet.peak_f16 > 0) return sheet.peak_f16;
-  if (dtype == "f64" && sheet.peak_f64 > 0) return sheet.peak_f64;
+  const std::string_view units = UnitsOf(dtype);
+  const double f8 = sheet.peak_f8 > 0 ? sheet.peak_f8 : sheet.peak_f16;
+  const std::pair<std::string_view, double> peaks[] = {
+      {"bf16", sheet.peak_bf16 > 0 ? sheet.peak_bf16 : sheet.peak_f16},
+      {"f16", sheet.peak_f16},
+      {"f8", f8},
+      {"f4", sheet.peak_f4 > 0 ? sheet.peak_f4 : f8},
+      {"i8", sheet.peak_i8 > 0 ? sheet.peak_i8 : sheet.peak_f16},
+      {"u8", sheet.peak_i8 > 0 ? sheet.peak_i8 : sheet.peak_f16},
+      {"f64", sheet.peak_f64}};
+  const auto* found = std::ranges::find(peaks, units, [](const auto& one) { return one.first; });
+  if (found != std::end(peaks) && found->second > 0) return found->second;
   return tf32 && sheet.peak_tf32 > 0 ? sheet.peak_tf32 : sheet.peak_f32;
 }
 

@@ -1,6 +1,7 @@
 #include "cost_models/parameters/parameters.h"
 
 #include <algorithm>
+#include <list>
 #include <map>
 #include <mutex>
 #include <set>
@@ -11,6 +12,7 @@
 #include "cost_models/ops/roofline.h"
 #include "sim/base/error.h"
 #include "sim/base/fnv.h"
+#include "sim/formats/document/compression.h"
 
 namespace stowplan::cost_models {
 
@@ -60,36 +62,44 @@ std::string_view EntryOf(std::string_view line, std::string_view begins) {
              : std::string_view();
 }
 
-// The shipped file cut into its kinds, since reading all of it takes longer than most simulations.
+// A shipped file cut into its kinds, since reading all of it takes longer than most simulations.
 class Shipped {
  public:
-  Shipped() {
+  explicit Shipped(const EmbeddedFile& file) : name_(file.name) {
     constexpr std::string_view kKind = R"({"kind":")", kTable = R"({"family":")";
     std::string any;
-    std::string_view rest = EmbeddedPrices();
+    const std::string json = formats::Decompressed(std::string(file.bytes), file.name);
+    std::string_view rest = json;
     for (std::size_t end = 0; (end = rest.find('\n')) != rest.npos; rest.remove_prefix(end + 1)) {
       const std::string_view line = rest.substr(0, end);
       if (const auto kind = EntryOf(line, kKind); !kind.empty()) {
-        kinds_.emplace_back(kind.substr(kKind.size(), kind.find('"', kKind.size()) - kKind.size()));
-        parts_[kinds_.back()].entries = kind;
+        parts_[std::string(kind.substr(kKind.size(), kind.find('"', kKind.size()) - kKind.size()))].entries =
+            kind;
       } else if (const auto table = EntryOf(line, kTable); !table.empty()) {
         any.append(any.empty() ? "" : ",").append(table);
-      } else if (kinds_.empty() && !line.ends_with('[')) {
+      } else if (parts_.empty() && !line.ends_with('[')) {
         head_.append(line);
       }
     }
-    parts_[""].entries = std::move(any);
+    if (!any.empty()) parts_[""].entries = std::move(any);
   }
 
-  const std::vector<std::string>& kinds() const { return kinds_; }
-  const Parameters& Of(const std::string& kind) {
-    Part& part = parts_.at(kind);
+  std::vector<std::string> Kinds() const {
+    std::vector<std::string> kinds;
+    for (const auto& [kind, part] : parts_)
+      if (!kind.empty()) kinds.push_back(kind);
+    return kinds;
+  }
+  // Null where the file has none of this kind.
+  const Parameters* Of(const std::string& kind) {
+    const auto found = parts_.find(kind);
+    if (found == parts_.end()) return nullptr;
+    Part& part = found->second;
     std::call_once(part.once, [&] {
       const char* const list = kind.empty() ? R"("any_gpu": [)" : R"("kinds": [)";
-      const std::string json = head_ + list + part.entries + "]}";
-      part.parameters = ParseParameters(json, "cost_models/data/prices.json", BuiltinCatalogue());
+      part.parameters = ParseParameters(head_ + list + part.entries + "]}", name_, BuiltinCatalogue());
     });
-    return part.parameters;
+    return &part.parameters;
   }
 
  private:
@@ -98,24 +108,34 @@ class Shipped {
     std::once_flag once;
     Parameters parameters;
   };
-  std::string head_;  // what stands in front of the list of kinds
-  std::vector<std::string> kinds_;
+  std::string name_;
+  std::string head_;                   // what stands in front of the list of kinds
   std::map<std::string, Part> parts_;  // that of any GPU under ""
 };
 
-Shipped& ShippedFile() {
-  static Shipped shipped;
-  return shipped;
+std::list<Shipped>& ShippedFiles() {
+  static std::list<Shipped> files = [] {
+    std::list<Shipped> made;
+    for (const EmbeddedFile& file : EmbeddedPrices()) made.emplace_back(file);
+    return made;
+  }();
+  return files;
 }
 
 }  // namespace
 
-const std::vector<std::string>& ShippedKinds() {
-  return ShippedFile().kinds();
+std::vector<std::string> ShippedKinds() {
+  std::set<std::string> kinds;
+  for (const Shipped& file : ShippedFiles())
+    for (const std::string& kind : file.Kinds()) kinds.insert(kind);
+  return {kinds.begin(), kinds.end()};
 }
 
-const Parameters& ShippedPrices(const std::string& kind) {
-  return ShippedFile().Of(kind);
+std::vector<const Parameters*> ShippedPrices(const std::string& kind) {
+  std::vector<const Parameters*> found;
+  for (Shipped& file : ShippedFiles())
+    if (const Parameters* one = file.Of(kind)) found.push_back(one);
+  return found;
 }
 
 std::string PriceOrigin(const sim::CostModel& model, const sim::OpGraph& graph, sim::OpIndex op,
@@ -133,8 +153,10 @@ std::string Hexadecimal(const std::string& text) {
 }  // namespace
 
 std::string SheetFingerprint(const DeviceSheet& sheet) {
-  return Hexadecimal(fmt::format("{} {} {} {} {} {}", sheet.peak_f32, sheet.peak_f16, sheet.peak_f64,
-                                 sheet.memory_bandwidth, sheet.multiprocessors, sheet.kernel_us));
+  return Hexadecimal(fmt::format("{} {} {} {} {} {} {} {} {} {} {} {}", sheet.peak_f32, sheet.peak_f16,
+                                 sheet.peak_f64, sheet.memory_bandwidth, sheet.multiprocessors,
+                                 sheet.kernel_us, sheet.peak_tf32, sheet.peak_bf16, sheet.peak_f8,
+                                 sheet.peak_f4, sheet.peak_i8, sheet.last_cache));
 }
 
 std::string StructuralFingerprint(const Catalogue& catalogue, const std::string& kind) {

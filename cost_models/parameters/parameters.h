@@ -150,10 +150,11 @@ class OriginTeller {
 // The files that a cost model's answers rest on; those of a chain in its order.
 std::vector<std::shared_ptr<const Parameters>> ParametersOf(const sim::CostModel& model);
 
-// The prices of real GPUs that ship with stowplan (compiled in from cost_models/data/prices.json): the kinds that were
-// measured, and the prices of one of them, or under "" those of any other GPU. Read at the first use; any thread.
-const std::vector<std::string>& ShippedKinds();
-const Parameters& ShippedPrices(const std::string& kind);
+// The prices of real GPUs that ship with stowplan (compiled in from cost_models/data/prices, a file a source): the kinds that
+// were measured, and the prices of one of them, or under "" those of any other GPU, of each file that has them. Read at the
+// first use; any thread.
+std::vector<std::string> ShippedKinds();
+std::vector<const Parameters*> ShippedPrices(const std::string& kind);
 
 // What an op's price rests on, in a few words: "measured by others on t4 (…): gemm of f32, error 10 %". Empty where the
 // model has no more to say than the price's tier.

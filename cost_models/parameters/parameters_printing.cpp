@@ -63,12 +63,13 @@ Json ToJson(const RatioTables& tables) {
   Json json;
   json["family"] = tables.family;
   json["dtype"] = tables.dtype;
+  if (tables.kernel_us > 0) json["kernel_us"] = tables.kernel_us;
   json["log_ratio"] = tables.log_ratio;
   json["low_ratio"] = tables.low_ratio;
   json["high_ratio"] = tables.high_ratio;
   json["held_out_error"] = tables.held_out_error;
   AddEvidence(tables.evidence, &json);
-  for (const std::string_view name : ShapeFeatureNames(tables.family)) json["features"].push_back(name);
+  for (const std::string_view name : FamilyNamed(tables.family)->features) json["features"].push_back(name);
   json["steps"] = Json::array();
   for (const RatioStep& step : tables.steps) {
     Json questions = Json::array();

@@ -182,15 +182,16 @@ std::vector<int> ReadFeatures(Value value, std::span<const std::string_view> kno
 }
 
 RatioTables ReadTables(Value value) {
-  static constexpr std::string_view kKeys[] = {"family",     "dtype",          "log_ratio", "low_ratio",
-                                               "high_ratio", "held_out_error", "samples",   "spread",
-                                               "fit_error",  "range",          "features",  "steps"};
-  static constexpr std::string_view kFamilies[] = {"gemm",        "batched_gemm", "convolution",
-                                                   "elementwise", "softmax",      "layer_norm"};
+  static constexpr std::string_view kKeys[] = {
+      "family",  "dtype",  "kernel_us", "log_ratio", "low_ratio", "high_ratio", "held_out_error",
+      "samples", "spread", "fit_error", "range",     "features",  "steps"};
   const Fields fields(value, kKeys);
   RatioTables tables;
-  tables.family = kFamilies[fields.Require("family").Choice(kFamilies)];
+  std::vector<std::string_view> families;
+  for (const FamilyOfShapes& one : FamiliesOfShapes()) families.push_back(one.name);
+  tables.family = families[fields.Require("family").Choice(families)];
   tables.dtype = fields.Require("dtype").Name();
+  if (const auto kernel = fields.Find("kernel_us")) tables.kernel_us = kernel->Number(1e-6, sim::kMaxMicros);
   tables.log_ratio = fields.Require("log_ratio").Number(-20, 20);
   tables.low_ratio = fields.Require("low_ratio").Number(1e-6, 1);
   tables.high_ratio = fields.Require("high_ratio").Number(1, 1e6);
@@ -198,7 +199,7 @@ RatioTables ReadTables(Value value) {
   tables.evidence = ReadEvidence(fields);
   if (!fields.Find("features")) value.Fail("has no \"features\": an older stowplan made it; calibrate again");
   const std::vector<int> features =
-      ReadFeatures(fields.Require("features"), ShapeFeatureNames(tables.family));
+      ReadFeatures(fields.Require("features"), FamilyNamed(tables.family)->features);
   for (const Value step : fields.Require("steps").items()) tables.steps.push_back(ReadStep(step, features));
   if (tables.steps.size() > 1000) fields.Require("steps").Fail("has more than 1000 steps");
   return tables;

@@ -281,6 +281,8 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc, unused-ignore]
             op["flops"] = flops
         if kind in _DETAILS:
             op["attributes"].update(_DETAILS[kind](arguments))
+        if any(argument.name == "is_causal" and given for argument, given in zip(func._schema.arguments, arguments)):
+            op["attributes"]["causal"] = True
         if ranks > 1:
             op["attributes"].update(collective)
             op.pop("colocate", None)

@@ -168,8 +168,8 @@ void LowerEinsum(Lowering& lowering, const ResolvedNode& node) {
   lowering.Emit(node, std::move(spec));
 }
 
-// One op, as kernels that never write the scores down run it. Every query meets every key, whether a mask hides it
-// or not, and its score the value.
+// One op, as kernels that never write the scores down run it. In its flops every query meets every key, whether a mask hides
+// it or not, and its score the value; the attributes say what kernels skip.
 void LowerAttention(Lowering& lowering, const ResolvedNode& node) {
   std::vector<const TensorInfo*> inputs;
   OpSpec spec{.type = "Attention", .name = "", .inputs = {}, .outputs = {}};
@@ -181,6 +181,10 @@ void LowerAttention(Lowering& lowering, const ResolvedNode& node) {
   spec.flops = 2 * Product({sizes.batch, sizes.heads, sizes.queries}) *
                static_cast<double>(sizes.past + sizes.keys) *
                static_cast<double>(sizes.size + sizes.value_size);
+  spec.attributes = {{"heads", sim::Attribute{sizes.heads}}, {"key_heads", sim::Attribute{sizes.key_heads}}};
+  if (sizes.past > 0) spec.attributes.emplace_back("past", sim::Attribute{sizes.past});
+  if (IntAttribute(*node.proto, "is_causal", 0) != 0)
+    spec.attributes.emplace_back("causal", sim::Attribute{true});
   lowering.Emit(node, std::move(spec));
 }
 

@@ -1,0 +1,64 @@
+#include "cost_models/ops/attention.h"
+
+#include <algorithm>
+#include <array>
+
+namespace stowplan::cost_models {
+namespace {
+
+using Heads = std::array<double, 4>;  // batch, heads, length, size
+
+// Empty where the tensor has neither four axes nor three with a number of heads.
+std::optional<Heads> HeadsOf(const std::vector<std::int64_t>& shape, std::optional<double> heads) {
+  if (std::ranges::any_of(shape, [](std::int64_t one) { return one < 1; })) return std::nullopt;
+  const auto at = [&](std::size_t axis) { return static_cast<double>(shape[axis]); };
+  if (shape.size() == 4) return Heads{at(0), at(1), at(2), at(3)};
+  if (shape.size() != 3 || !heads || *heads < 1) return std::nullopt;
+  return Heads{at(0), *heads, at(1), at(2) / *heads};
+}
+
+}  // namespace
+
+double AttentionShape::Pairs() const {
+  const double most = window > 0 ? std::min(window, keys) : keys;
+  if (!is_causal) return queries * most;
+  // The first query sees `keys - queries + 1` of them; each further one more, until the window is full.
+  const double first = std::max(1.0, keys - queries + 1);
+  const double growing = std::clamp(most - first, 0.0, queries - 1);  // queries before the window is full
+  return growing * (first + std::min(most, first + growing)) / 2 + (queries - growing) * std::min(most, first + growing);
+}
+
+double AttentionShape::ElementsOfKeys() const {
+  const double seen = window > 0 ? std::min(keys, queries + window - 1) : keys;
+  return batch * key_heads * seen * (size + value_size);
+}
+
+std::optional<AttentionShape> AttentionOf(const sim::OpGraph& graph, const sim::Op& op) {
+  const bool backward = op.type == "AttentionGrad";
+  if (!backward && op.type != "Attention") return std::nullopt;
+  if ((backward ? op.outputs.size() : op.inputs.size()) < 3) return std::nullopt;
+  const auto number = [&](const char* key) { return sim::FindNumber(op.attributes, key); };
+  const auto heads = number("heads");
+  const auto key_heads = number("key_heads").has_value() ? number("key_heads") : heads;
+  const auto of = [&](std::size_t i) {
+    const sim::TensorRef input = backward ? sim::TensorRef{} : op.inputs[i];
+    const sim::Output& tensor = backward ? op.outputs[i]
+                                         : graph.ops[static_cast<std::size_t>(input.op)].outputs[static_cast<std::size_t>(input.output)];
+    return HeadsOf(tensor.shape, i == 0 ? heads : key_heads);
+  };
+  const auto query = of(0), key = of(1), value = of(2);
+  if (!query || !key || !value) return std::nullopt;
+  AttentionShape shape;
+  shape.batch = (*query)[0];
+  shape.heads = (*query)[1];
+  shape.key_heads = std::min((*key)[1], shape.heads);
+  shape.queries = (*query)[2];
+  shape.keys = (*key)[2] + number("past").value_or(0);
+  shape.size = (*query)[3];
+  shape.value_size = (*value)[3];
+  shape.window = std::max(0.0, number("window").value_or(0));
+  shape.is_causal = sim::FindBool(op.attributes, "causal").value_or(false);
+  return shape;
+}
+
+}  // namespace stowplan::cost_models
