@@ -88,14 +88,6 @@ TEST(DopplerGraphTest, RefusesTooMany) {
             "g.txt:5: has 10000001 bytes; 10000000 are the most of a line");
 }
 
-// A graph file could not hold them.
-TEST(DopplerGraphTest, RefusesTypesThatAreNoText) {
-  EXPECT_EQ(DopplerError("1\n\n\n\n1,2,a\x01\n"),
-            "g.txt:5: has the type \"a?\"; expected one without control characters");
-  EXPECT_EQ(DopplerError("1\n\n\n\n1,2,a\xe0\n"),
-            "g.txt:5:6: holds a byte that is not UTF-8; a file must be text in UTF-8");
-}
-
 // A graph file has collectives of these names, which this is none of.
 TEST(DopplerGraphTest, ANameOfACollectiveIsNone) {
   EXPECT_EQ(ImportDopplerGraph("1\n\n\n\n1,2,AllGather\n", "g.txt").ops[0].type, "other.AllGather");

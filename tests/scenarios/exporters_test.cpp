@@ -146,14 +146,6 @@ TEST(DeviceMap, HasTheCoarsestModules) {
       ElementsAre("the weight embed/weight on gpu0 is shared with head on gpu1: it crosses at each step"));
 }
 
-TEST(DeviceMap, SaysWhatCpuMeans) {
-  const auto model = Transformer();
-  model->Put("embed", "cpu0").Put("tokens", "cpu0").Put("head", "cpu0");
-  const Exported exported = model->To("device-map");
-  EXPECT_THAT(exported.text, HasSubstr("\"embed\": \"cpu\""));
-  EXPECT_THAT(exported.notes.back(), HasSubstr("computes on the first GPU"));
-}
-
 TEST(DeviceMap, RefusesWhatNoMapOfModulesRuns) {
   // The sum of layer 0 is of no part, and reads both.
   EXPECT_THAT(
@@ -440,15 +432,6 @@ std::string TestName(const testing::TestParamInfo<ExporterRow>& row) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Exporters, Conformance, testing::ValuesIn(Exporters()), TestName);
-
-TEST(Exporters, NamesTheNearest) {
-  try {
-    FindExporter("devicemap");
-    FAIL();
-  } catch (const InputError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("did you mean device-map?"));
-  }
-}
 
 }  // namespace
 }  // namespace stowplan::scenarios
