@@ -106,17 +106,6 @@ TEST(Correlation, NodesOfAGraphShareOneCall) {
   for (const Gap& gap : correlation.gaps) EXPECT_EQ(gap.cause, Gap::Cause::kDevice);
 }
 
-TEST(Correlation, KnowsLaunchesByName) {
-  for (const char* name : {"cudaLaunchKernel", "cuLaunchKernel", "cudaLaunchKernelExC_v11060",
-                           "cuLaunchKernelEx", "cudaLaunchCooperativeKernel_v9000"}) {
-    EXPECT_TRUE(IsKernelLaunch(name) && !IsGraphLaunch(name)) << name;
-  }
-  for (const char* name : {"cudaGraphLaunch", "cuGraphLaunch_ptsz"}) EXPECT_TRUE(IsGraphLaunch(name)) << name;
-  for (const char* name : {"cudaMemcpyAsync", "cudaLaunchHostFunc", "cuLaunchHostFunc"}) {
-    EXPECT_FALSE(IsKernelLaunch(name) || IsGraphLaunch(name)) << name;
-  }
-}
-
 RC_GTEST_PROP(Correlation, DoesNotDependOnTheOrderOfRecords, ()) {
   const int count = *rc::gen::inRange(2, 12);
   const ActivityTrace trace = SoundTrace(count);

@@ -35,10 +35,5 @@ TEST(OpGraphs, SizesWhoseProductsLeave64BitsAreRefused) {
               HasSubstr("a probe of conv2d has a tensor"));
 }
 
-TEST(OpGraphs, SaysWhichDimensionIsMissing) {
-  EXPECT_THAT(RefusalOf("gemm", {{"m", 8}, {"n", 8}}),
-              HasSubstr("gemm was recorded without its dimension 'k'"));
-}
-
 }  // namespace
 }  // namespace stowplan::profiler

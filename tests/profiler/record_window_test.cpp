@@ -40,14 +40,6 @@ TEST(RecordWindow, EdgesAreLaunchesSecondsOrRanges) {
   EXPECT_EQ(ParseWindowEdge("--after", "ProfilerStep#3").range, "ProfilerStep#3");
 }
 
-TEST(RecordWindow, OtherEdgesAreRefusedByTheirOption) {
-  for (const char* wrong : {"0", "-1", "+1", "1.5", "1e3", "0s", "-1s", "1e10s", "5 s", "5ms", "1_000",
-                            "range:", ".", "9223372036854775808"}) {
-    const std::string said = MessageOf([&] { ParseWindowEdge("--for", wrong); });
-    EXPECT_EQ(said.find("--for: "), 0u) << said;
-  }
-}
-
 // Against counting by hand: of n launches those behind the first `after`, `length` of them.
 RC_GTEST_PROP(RecordWindow, OfLaunchesHoldsThoseThatWereAskedFor, ()) {
   const int after = *rc::gen::inRange(1, 20), length = *rc::gen::inRange(1, 20),
@@ -99,16 +91,6 @@ TEST(RecordWindow, OfARangeClosesWithTheOutermost) {
   window->RangeEnded("step", 0);
   window->RangeBegan("step", 0);
   EXPECT_EQ(window.changes(), (std::vector<bool>{true, false}));
-}
-
-TEST(RecordWindow, SaysWhyItNeverOpened) {
-  Window launches("10", ""), seconds("7s", ""), range("warm-up", ""), armed("1", "step"), open("", "");
-  launches->Launched(0), armed->Launched(0);
-  EXPECT_NE(launches->WhyNeverOpen().find("1 launches, not 10"), std::string::npos);
-  EXPECT_NE(seconds->WhyNeverOpen().find("7 s"), std::string::npos);
-  EXPECT_NE(range->WhyNeverOpen().find("\"warm-up\" ended"), std::string::npos);
-  EXPECT_NE(armed->WhyNeverOpen().find("\"step\" began"), std::string::npos);
-  EXPECT_EQ(open->WhyNeverOpen(), "");
 }
 
 }  // namespace

@@ -225,17 +225,6 @@ TEST(Sanitiser, HostRecordsThatCannotBeTrueAreLeftOut) {
   Expect(Sanitise(trace), Verdict::kRepaired, Fault::kHostClock, 2, 100);
 }
 
-TEST(Sanitiser, WaitsThatWereNotRecordedAreNoted) {
-  ActivityTrace trace = SoundTrace(100);
-  trace.synchronisations.clear();
-  trace.calls.push_back({"cudaDeviceSynchronize", 20'000'000, 20'001'000, ApiCall::Level::kRuntime, 1, 2, 0});
-  Expect(Sanitise(trace), Verdict::kUsable, Fault::kNoSynchronisations, 1, 100);
-}
-
-TEST(Sanitiser, NothingIsRefused) {
-  Expect(Sanitise({}), Verdict::kRefused, Fault::kEmpty, 1, 0);
-}
-
 TEST(Sanitiser, RecordsOfTheHostAloneAreUsable) {
   ActivityTrace trace = SoundTrace(10);
   trace.kernels.clear();

@@ -6,7 +6,6 @@
 #include "profiler/cpu/cpu_executor.h"
 #include "profiler/cpu/cpu_kernels.h"
 #include "profiler/host_machine.h"
-#include "sim/base/error.h"
 #include "sim/formats/formats.h"
 #include "tests/profiler/executor/byte_mover.h"
 #include "tests/profiler/executor/executing.h"
@@ -15,7 +14,6 @@ namespace stowplan::profiler {
 namespace {
 
 using ::testing::ElementsAre;
-using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
 sim::Cluster TwoCpus(sim::Bytes memory) {
@@ -162,15 +160,6 @@ TEST(ExecutorTest, SaysWhichOpsAStandInRuns) {
   const sim::OpGraph graph = Pair(640, 704);
   const sim::Cluster cluster = TwoCpus(1 << 20);
   EXPECT_THAT(TwoDevices(graph, cluster)->stand_ins(), ElementsAre(0, 1));
-}
-
-TEST(ExecutorTest, RefusesAcceleratorsAndCoresThatAreNotThere) {
-  const sim::OpGraph graph = Pair(64, 64);
-  sim::Cluster cluster = TwoCpus(1 << 20);
-  EXPECT_THROW(MakeCpuExecutor(graph, cluster, {{0}}), InputError);
-  EXPECT_THROW(MakeCpuExecutor(graph, cluster, {{0}, {1000}}), RunError);
-  cluster.devices[0].device_class = sim::DeviceClass::kGpu;
-  EXPECT_THROW(TwoDevices(graph, cluster), InputError);
 }
 
 }  // namespace

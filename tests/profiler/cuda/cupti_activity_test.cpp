@@ -197,12 +197,6 @@ TEST(CuptiActivity, ARangeThatIsNeverClosedIsKeptWithoutItsEnd) {
   EXPECT_TRUE(ranges.empty());
 }
 
-TEST(CuptiActivity, AnEmptyBufferIsNoFault) {
-  const ActivityTrace trace = Buffer().Add(FakeKernel(1, 10)).Decoded(0);
-  EXPECT_TRUE(trace.kernels.empty());
-  EXPECT_EQ(trace.cut_records, 0);
-}
-
 RC_GTEST_PROP(CuptiActivity, ATruncatedBufferGivesWhatIsWholeAndCountsTheCut, ()) {
   Buffer buffer;
   std::vector<std::size_t> ends = {0};

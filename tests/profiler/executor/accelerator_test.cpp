@@ -6,7 +6,6 @@
 
 #include "profiler/executor/device_group.h"
 #include "profiler/host_machine.h"
-#include "sim/base/error.h"
 #include "tests/profiler/executor/byte_mover.h"
 #include "tests/profiler/executor/executing.h"
 #include "tests/profiler/executor/late_accelerator.h"
@@ -155,16 +154,6 @@ TEST(AcceleratorTest, ACopyThatDoesNotFitEndsTheStepAtTheReceiver) {
     EXPECT_EQ(steps[0].oom->what, sim::OutOfMemory::What::kCopy);
     EXPECT_EQ(steps[0].oom->needed, 640);
   }
-}
-
-TEST(AcceleratorTest, ADeviceOfNoKnownClassIsRefused) {
-  sim::OpGraph graph;
-  graph.name = "one";
-  graph.ops = {testing::ByteMover("a", "Mix", 64)};
-  graph.Finish();
-  const sim::Cluster cluster = ClusterOf({"c", "g"}, 1 << 20);
-  const int core = AvailableCores().front();
-  EXPECT_THROW(MakeExecutor(graph, cluster, {{core}, {core}}, {}), InputError);
 }
 
 }  // namespace
