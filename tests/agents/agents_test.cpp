@@ -18,7 +18,6 @@ namespace {
 using testing::Each;
 using testing::ElementsAre;
 using testing::HasSubstr;
-using testing::IsEmpty;
 using testing::SizeIs;
 using testing::ThrowsMessage;
 
@@ -338,14 +337,6 @@ TEST(Objective, PutsOverflowFirst) {
   EXPECT_EQ(ObjectiveOf(task, overflows).overflow, 5);
   EXPECT_LT(ObjectiveOf(task, fits), ObjectiveOf(task, overflows));
   EXPECT_LT(ObjectiveOf(task, overflows), ObjectiveOf(task, stopped));
-}
-
-TEST(Registry, RefusesUnknownAgents) {
-  EXPECT_THAT([] { MakeAgent("simulated_rabbit"); },
-              ThrowsMessage<InputError>(
-                  HasSubstr("'simulated_rabbit' is not known; it must be one of cpu_only, single_gpu")));
-  EXPECT_THROW(MakeAgent("random(unit=op"), InputError);
-  EXPECT_THROW(MakeAgent("random(unit=train)"), InputError);
 }
 
 }  // namespace

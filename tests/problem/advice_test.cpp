@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <map>
-#include <sstream>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -252,16 +251,6 @@ TEST(Rivals, LeaveTheRestToTheCpu) {
   ASSERT_TRUE(layers.contains("cpu0") && layers.contains("gpu0"));
   EXPECT_EQ(layers.at("gpu0").front(), 0);
   EXPECT_EQ(layers.at("cpu0").back(), 7);
-}
-
-TEST(Advice, FitsEightyColumns) {
-  const LoadedProblem loaded(ProblemSource{.graph = kDecoder, .cluster = "a100(gpus=2)"});
-  const agents::Task task = agents::MakeTask(loaded.problem(), "colocation");
-  agents::Evaluator evaluator(task, {.budget = 20, .within = 0.01});
-  agents::MakeAgent("portfolio(plan=100)")->Search(task, evaluator, {});
-  std::istringstream lines(PrintAdvice(Advise(task, evaluator), task));
-  for (std::string line; std::getline(lines, line);)
-    EXPECT_LE(output::TextWidth(line), output::kLineWidth) << line;
 }
 
 }  // namespace

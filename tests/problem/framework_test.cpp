@@ -166,14 +166,5 @@ TEST(Framework, StepsTakeTheMemoryThatOthersMeasured) {
   EXPECT_TRUE(run(adam, "a100(gpus=2)", "expert").feasible());
 }
 
-TEST(Framework, SaysWhichRulesHold) {
-  const auto text = [](const std::string& graph, const std::string& cluster) {
-    return RulesText(LoadedProblem(ProblemSource{.graph = graph, .cluster = cluster}).cluster());
-  };
-  EXPECT_THAT(text("chain", "a100"), HasSubstr("one host process, program order"));
-  EXPECT_THAT(text(Pipeline(2), "a100"), HasSubstr("a host process each device, program order"));
-  EXPECT_THAT(text("chain", "a100(order=ready)"), HasSubstr("ready"));
-}
-
 }  // namespace
 }  // namespace stowplan::problem

@@ -204,12 +204,6 @@ TEST(ThisMachine, WaitsForNvidiaSmiWithinLimits) {
   setenv("PATH", path.c_str(), 1);
 }
 
-TEST(ThisMachine, RefusesWhatItCannotRead) {
-  for (const char* gpus : {"0, GPU\n", "0, GPU, [N/A], 3, 16\n", "0, a, b, 1000, 3, 16\n"}) {
-    EXPECT_THROW(Describe(gpus), InputError) << gpus;
-  }
-}
-
 // As a user calls it, with an nvidia-smi that is a script.
 TEST(ThisMachine, IsWhatClusterHereMeans) {
   const TempFolder folder;
