@@ -25,7 +25,6 @@ using cost_models::testing::FabricatedSteps;
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using ::testing::Not;
 using testing::ProgramResult;
 using testing::RunStowplan;
 using tests::TempFolder;
@@ -209,14 +208,6 @@ TEST_F(Calibrate, SumsUpForScripts) {
   ExpectRefused({probes_, "--out", folder_ / "p.onnx"}, "ends in .onnx");
 }
 
-TEST_F(Calibrate, StepsAloneAreTold) {
-  const ProgramResult told = RunStowplan({"calibrate", "--steps", steps_, kineto_});
-  EXPECT_EQ(told.status, 0) << told.err;
-  EXPECT_THAT(told.out, AllOf(HasSubstr("mlp.trace: "), HasSubstr("not told: aten::strange"),
-                              HasSubstr("gemm f32 m=4096 n=3072 k=768"), HasSubstr("kineto.json: ")));
-  ExpectRefused({"--steps", probes_}, "is no recording of steps");
-}
-
 TEST_F(Calibrate, RecordingsThatAreNoProbesAreRefused) {
   ExpectRefused({steps_, "--out", out_}, "mlp.trace: records whole steps");
   ExpectRefused({kineto_, "--out", out_}, "kineto.json: records whole steps");
@@ -228,8 +219,7 @@ TEST_F(Calibrate, RecordingsThatAreNoProbesAreRefused) {
   auto other = FabricatedProbes(Noisy()).front().recording;
   other.machine[2].second = {std::string("NVIDIA H100 PCIe")};
   profiler::WriteRecording(folder_ / "other.trace", other);
-  ExpectRefused({probes_, folder_ / "other.trace", "--out", out_},
-                "differ in machine.gpu ('NVIDIA H200' and");
+  ExpectRefused({probes_, folder_ / "other.trace", "--out", out_}, "differ in machine.gpu ('NVIDIA H200'");
 }
 
 TEST(CalibrationReport, TextIsAsInTheGoldenFile) {

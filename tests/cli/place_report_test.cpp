@@ -32,17 +32,6 @@ void ExpectNarrow(const std::string& text) {
   for (std::string line; std::getline(lines, line);) EXPECT_LE(output::TextWidth(line), 80U) << line;
 }
 
-TEST(PlaceReport, IsNarrowAndSaysEverything) {
-  const auto told =
-      RunStowplan({"place", kLlama, "--cluster", "a100(gpus=2)", "--agent", "expert", "--grouper", "module"});
-  EXPECT_EQ(told.status, 0) << told.err;
-  ExpectNarrow(told.out);
-  EXPECT_THAT(told.out, AllOf(HasSubstr("fits,"), HasSubstr("What bounds it: "),
-                              HasSubstr("No placement takes less than"), HasSubstr("at its peak"),
-                              HasSubstr("\nmodules\n"), HasSubstr("layer0 to layer1"), HasSubstr("prices: "),
-                              HasSubstr("gap ")));
-}
-
 // Every byte of a peak is in one part.
 TEST(MemoryParts, AddUpToThePeak) {
   for (const std::string& graph : {kLlama, std::string("rnnlm(layers=2,hidden=64,steps=4,vocabulary=100)")}) {

@@ -71,13 +71,6 @@ TEST_F(TrainWithLearners, StoppedAndResumedIsTheSamePolicy) {
   EXPECT_EQ(formats::ReadFile(folder / "parts"), formats::ReadFile(folder / "whole"));
 }
 
-TEST_F(TrainWithLearners, RefusesAgentsThatLearnNothing) {
-  const TempFolder folder;
-  ExpectRefused({"train", "--agent", "heft", "--graph", "chain", "--cluster", "k80(gpus=2)", "--samples", "9",
-                 "--out", folder / "p"},
-                "--agent heft: learns nothing");
-}
-
 // Before anything is trained, and nothing is made for what is refused.
 TEST_F(TrainWithLearners, LooksAtTheOutputFirst) {
   const TempFolder folder;
@@ -97,17 +90,6 @@ TEST_F(TrainWithLearners, ResumesWhatWasNotBegunAndLeavesWhatIsComplete) {
   ExpectRefused(Train(folder / "p", {"--samples", "20"}), "--force replaces it");
   EXPECT_EQ(formats::ReadFile(folder / "p"), policy);
   EXPECT_EQ(JsonOf(RunStowplan(Train(folder / "p", {"--samples", "20", "--force"})))["samples"], 20);
-}
-
-TEST(Train, RefusesWrongCalls) {
-  const TempFolder folder;
-  const auto refused = [&](const std::vector<std::string>& more, const std::string& says) {
-    ExpectRefused(Train(folder / "p", more), says);
-  };
-  refused({"--samples", "1"}, "at least one for each of the 2 graphs");
-  refused({"--samples", "10", "--family", "ptb"}, "wanted FAMILY:train");
-  refused({"--samples", "10", "--threads", "-1"}, "--threads: \"-1\" is not a whole number from 0 to 1,024.");
-  EXPECT_TRUE(folder.Files().empty());
 }
 
 }  // namespace

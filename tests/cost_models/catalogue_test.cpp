@@ -281,8 +281,7 @@ TEST(CatalogueReader, ACurveBeginsAtTheLatencyAndRises) {
     });
   };
   EXPECT_THAT(error("[[0, 4us], [1MiB, 9us]]"), HasSubstr("must be [0, the latency]"));
-  EXPECT_THAT(error("[[0, 5us], [1MiB, 9us], [1MiB, 10us]]"),
-              HasSubstr("more bytes than the knot before it"));
+  EXPECT_THAT(error("[[0, 5us], [1MiB, 9us], [1MiB, 10us]]"), HasSubstr("more bytes than the knot before"));
   EXPECT_THAT(error("[[0, 5us], [1MiB, 5us]]"), HasSubstr("the last one later than the one before it"));
   EXPECT_THAT(error("[[0, 5us, 7]]"), HasSubstr("must be a pair [bytes, time]"));
 }

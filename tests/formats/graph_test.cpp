@@ -296,8 +296,7 @@ TEST(GraphRefuses, EveryTruncation) {
   const std::string whole = ReadText(SamplePath("graph.json"));
   const std::size_t end = whole.rfind('}');
   for (std::size_t size = 0; size <= end; ++size) {
-    EXPECT_THAT(MessageOf([&] { ParseGraph(whole.substr(0, size), "g.json"); }),
-                HasSubstr("is not valid JSON"));
+    EXPECT_THAT(MessageOf([&] { ParseGraph(whole.substr(0, size), "g.json"); }), HasSubstr("is not valid"));
   }
 }
 

@@ -64,8 +64,7 @@ TEST(RandomDagTest, RefusesWhatIsTooLarge) {
     LoadGraph("random_dag(ops=100000,fan_in=101)");
     FAIL() << "it was made";
   } catch (const InputError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("random_dag of 100000 ops that read up to 101 others each; ops times "
-                                        "fan_in may be 10000000 at most"));
+    EXPECT_THAT(error.what(), HasSubstr("random_dag of 100000 ops that read up to 101 others each; ops"));
   }
 }
 

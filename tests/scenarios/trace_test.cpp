@@ -499,8 +499,7 @@ TEST(TraceTest, RefusesWhatDoesNotBelongTogether) {
       "inputs": [)json" +
            tensor + R"json(], "input_types": ["Tensor(float)"], "outputs": []}]})json";
   };
-  EXPECT_THAT(import(with("7")),
-              HasSubstr("must be a tensor: [id, storage, offset, elements, bytes of an element, device]"));
+  EXPECT_THAT(import(with("7")), HasSubstr("must be a tensor: [id, storage, offset, elements, bytes of an"));
   EXPECT_THAT(import(with(R"json([1,1,0,-4,4,"cpu"])json")), HasSubstr("nodes[0].inputs[0][3]"));
   EXPECT_THAT(import(with(R"json([1,1,0,4,4,"cpu"])json"), kKineto),
               HasSubstr("has 0 of the 1 ops of x.json"));
@@ -526,8 +525,7 @@ TEST(TraceTest, RefusesListsThatEachOfVeryManyUpdatesReads) {
                   "x.json", {});
     });
   };
-  EXPECT_THAT(import(20'000, 100),
-              HasSubstr("node 1 (aten::_foreach_add_) has 1600 tensors for each of its 20000 updates"));
+  EXPECT_THAT(import(20'000, 100), HasSubstr("node 1 (aten::_foreach_add_) has 1600 tensors for each of"));
   EXPECT_EQ(import(20, 2), "no error");
 }
 

