@@ -1,25 +1,13 @@
 // What single agents promise beyond the contract that conformance_test.cpp checks.
-#include <cmath>
-#include <set>
-
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include "agents/agent.h"
 #include "agents/placements.h"
 #include "agents/search/moves.h"
 #include "agents/search/objective.h"
-#include "sim/base/error.h"
 #include "tests/agents/problems.h"
+#include "tests/testing.h"
 
 namespace stowplan::agents {
 namespace {
-
-using testing::Each;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::SizeIs;
-using testing::ThrowsMessage;
 
 sim::Attributes Place(std::int64_t stage, std::int64_t branch) {
   return {{"stage", sim::Attribute{stage}}, {"branch", sim::Attribute{branch}}};

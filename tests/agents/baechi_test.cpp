@@ -1,19 +1,11 @@
 // m_topo, m_etf and m_sct on cases worked by hand. 1 MB between two GPUs takes 110 us: two links of 5 us and
 // 10 GB/s.
-#include <cmath>
-
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include "agents/agent.h"
 #include "tests/agents/problems.h"
+#include "tests/testing.h"
 
 namespace stowplan::agents {
 namespace {
-
-using testing::Each;
-using testing::ElementsAre;
-using testing::SizeIs;
 
 constexpr sim::Bytes kMegabyte = 1'000'000;
 

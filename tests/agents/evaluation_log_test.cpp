@@ -1,24 +1,14 @@
 // A search that goes on from its log is the search without interruption.
 #include "agents/evaluation_log.h"
 
-#include <cstdint>
-#include <cstring>
-#include <filesystem>
-
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include "agents/agent.h"
 #include "agents/random_numbers.h"
-#include "sim/base/error.h"
 #include "sim/formats/formats.h"
 #include "tests/agents/problems.h"
-#include "tests/temp_folder.h"
+#include "tests/testing.h"
 
 namespace stowplan::agents {
 namespace {
-
-using ::testing::HasSubstr;
 
 class EvaluationLogTest : public ::testing::Test {
  protected:

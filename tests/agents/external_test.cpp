@@ -1,28 +1,17 @@
 // How a program from outside can go wrong, each in a sentence. What it does when it goes right: conformance_test.cpp and
 // outside_test.py.
-#include <atomic>
 #include <cerrno>
-#include <chrono>
 #include <csignal>
-#include <fstream>
-#include <string>
-#include <thread>
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <sys/wait.h>
 
 #include "agents/agent.h"
 #include "agents/external/line_process.h"
-#include "sim/base/error.h"
 #include "tests/agents/problems.h"
-#include "tests/temp_folder.h"
+#include "tests/testing.h"
 
 namespace stowplan::agents {
 namespace {
-
-using testing::HasSubstr;
-using testing::StartsWith;
 
 std::string Refusal(const std::string& command, std::int64_t budget = 10, const std::string& timeout = "60") {
   const auto c = TinyCase();  // 3 units, 3 devices

@@ -1,21 +1,12 @@
 #include "agents/learner_plugin.h"
 
-#include <cstdlib>
-#include <string>
-#include <vector>
-
 #include <dlfcn.h>
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
-#include "sim/base/error.h"
+#include "tests/testing.h"
 
 namespace stowplan::agents {
 namespace {
 
-using testing::AllOf;
-using testing::HasSubstr;
-using testing::ThrowsMessage;
 using testing::UnorderedElementsAreArray;
 
 class PluginPath {

@@ -1,9 +1,4 @@
 // stowplan calibrate TRACE…: what it writes, what it refuses, and that what it writes is used.
-#include <algorithm>
-#include <filesystem>
-
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
 #include "cli/calibrate/report.h"
@@ -14,7 +9,7 @@
 #include "tests/cli/program.h"
 #include "tests/cost_models/calibration/fabricated.h"
 #include "tests/tables/golden_file.h"
-#include "tests/temp_folder.h"
+#include "tests/testing.h"
 
 namespace stowplan::cli {
 namespace {
@@ -22,9 +17,6 @@ namespace {
 using cost_models::testing::FabricatedCpuProbes;
 using cost_models::testing::FabricatedProbes;
 using cost_models::testing::FabricatedSteps;
-using ::testing::AllOf;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 using testing::ProgramResult;
 using testing::RunStowplan;
 using tests::TempFolder;

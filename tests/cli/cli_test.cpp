@@ -1,15 +1,7 @@
 // What scripts rely on: exit status, JSON alone on standard output, one sentence for bad input, no partial
 // files.
-#include <algorithm>
-#include <filesystem>
-#include <sstream>
-#include <string>
-#include <vector>
-
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
 #include "cli/commands/listing.h"
@@ -19,13 +11,12 @@
 #include "output/csv.h"
 #include "sim/formats/formats.h"
 #include "tests/cli/program.h"
-#include "tests/temp_folder.h"
+#include "tests/testing.h"
 
 namespace stowplan::cli {
 namespace {
 
 using testing::ExpectRefused;
-using ::testing::HasSubstr;
 using testing::JsonOf;
 using testing::ProgramResult;
 using testing::RunStowplan;

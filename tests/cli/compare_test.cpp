@@ -1,12 +1,5 @@
 // stowplan compare: every agent gets the same budget and seeds, each row can be repeated by the command it names, and what
 // was finished is kept.
-#include <chrono>
-#include <filesystem>
-#include <set>
-#include <thread>
-
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <signal.h>
 
 #include "cli/compare/brief_names.h"
@@ -16,16 +9,13 @@
 #include "tables/store.h"
 #include "tests/cli/fetches_nothing.h"
 #include "tests/cli/program.h"
-#include "tests/temp_folder.h"
+#include "tests/testing.h"
 
 namespace stowplan::cli {
 namespace {
 
-using ::testing::ElementsAre;
 using testing::ExpectRefused;
-using ::testing::HasSubstr;
 using testing::JsonOf;
-using ::testing::Not;
 using testing::RunStowplan;
 using tests::TempFolder;
 
@@ -76,7 +66,8 @@ TEST(Compare, ARowIsWhatPlaceFinds) {
     for (const char* key :
          {"best_runtime_us", "samples", "samples_to_best", "samples_to_1pct", "lower_bound_us"})
       EXPECT_EQ(run[key], alone[key]) << agent << " " << key;
-    EXPECT_THAT(run["command"].get<std::string>(), HasSubstr("--graph 'random_dag(ops=60)' --cluster"));
+    EXPECT_THAT(run["command"].get<std::string>(),
+                HasSubstr("--grouper 'neighbour(groups=16)' --samples 40 --seed"));
   }
 }
 

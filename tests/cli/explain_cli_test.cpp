@@ -1,17 +1,11 @@
 // stowplan explain, and the pages of simulate and place, as a user calls them.
-#include <algorithm>
-
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include "sim/formats/formats.h"
 #include "tests/cli/program.h"
-#include "tests/temp_folder.h"
+#include "tests/testing.h"
 
 namespace stowplan::cli {
 namespace {
 
-using ::testing::HasSubstr;
 using testing::JsonOf;
 using testing::RunStowplan;
 using tests::TempFolder;

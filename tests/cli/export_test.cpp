@@ -1,19 +1,13 @@
 // stowplan export: from a run to another program's file and back, to the same picosecond; and what it refuses.
-#include <filesystem>
-
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include "scenarios/scenarios.h"
 #include "sim/formats/formats.h"
 #include "tests/cli/program.h"
-#include "tests/temp_folder.h"
+#include "tests/testing.h"
 
 namespace stowplan::cli {
 namespace {
 
 using testing::ExpectRefused;
-using ::testing::HasSubstr;
 using testing::JsonOf;
 using testing::ProgramResult;
 using testing::RunStowplan;

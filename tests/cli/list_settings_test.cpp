@@ -1,18 +1,14 @@
 // What `stowplan list` tells of settings is what is in force.
-#include <set>
-
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
 #include "agents/agent.h"
 #include "cli/commands/listing.h"
 #include "tests/cli/program.h"
+#include "tests/testing.h"
 
 namespace stowplan::cli {
 namespace {
 
-using ::testing::HasSubstr;
 using testing::JsonOf;
 using testing::RunStowplan;
 

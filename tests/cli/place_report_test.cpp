@@ -2,10 +2,6 @@
 #include "cli/place/place_report.h"
 
 #include <regex>
-#include <sstream>
-
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include "agents/bounds/bounds.h"
 #include "cli/place/device_modules.h"
@@ -15,13 +11,11 @@
 #include "problem/loaded_problem.h"
 #include "problem/placement_source.h"
 #include "tests/cli/program.h"
+#include "tests/testing.h"
 
 namespace stowplan::cli {
 namespace {
 
-using ::testing::AllOf;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 using testing::RunStowplan;
 
 const std::string kLlama =

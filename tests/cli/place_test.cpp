@@ -1,24 +1,16 @@
 // stowplan place: its files, what interrupts it, and what goes on after.
-#include <chrono>
-#include <filesystem>
-#include <string>
-#include <thread>
-
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 #include <signal.h>
 
 #include "output/interrupt.h"
 #include "sim/formats/formats.h"
 #include "tests/cli/program.h"
-#include "tests/temp_folder.h"
+#include "tests/testing.h"
 
 namespace stowplan::cli {
 namespace {
 
 using testing::ExpectRefused;
-using ::testing::HasSubstr;
 using testing::JsonOf;
 using testing::RunStowplan;
 using tests::TempFolder;

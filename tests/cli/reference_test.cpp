@@ -1,31 +1,19 @@
 // Help, manual pages and completion are made of what the verbs declare, those of verbs to come too.
 #include "cli/reference.h"
 
-#include <algorithm>
-#include <set>
-#include <sstream>
-
 #include <CLI/CLI.hpp>
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include "cli/command.h"
 #include "cli/commands/completions.h"
 #include "cli/program.h"
 #include "sim/formats/formats.h"
 #include "tests/cli/program.h"
-#include "tests/temp_folder.h"
+#include "tests/testing.h"
 
 namespace stowplan::cli {
 namespace {
 
-using ::testing::Contains;
-using ::testing::ElementsAre;
 using testing::ExpectRefused;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using ::testing::IsSupersetOf;
-using ::testing::Not;
 using testing::RunShell;
 using testing::RunStowplan;
 using tests::TempFolder;

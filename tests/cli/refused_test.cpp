@@ -1,19 +1,12 @@
 // Calls that are wrong: status 2, nothing on standard output, one line that names what is wrong and, where one is near, what was meant.
-#include <algorithm>
-#include <string>
-#include <utility>
-#include <vector>
-
-#include <gtest/gtest.h>
-
 #include "sim/formats/formats.h"
 #include "tests/cli/program.h"
-#include "tests/temp_folder.h"
+#include "tests/testing.h"
 
 namespace stowplan::cli {
 namespace {
 
-std::vector<std::string> WordsOf(const std::string& line) {
+std::vector<std::string> BlankSeparated(const std::string& line) {
   std::vector<std::string> words;
   for (std::size_t at = 0; at < line.size();) {
     const std::size_t blank = std::min(line.find(' ', at), line.size());
@@ -28,7 +21,8 @@ constexpr const char* kPlace = "place --graph chain --cluster k80(gpus=2) --samp
 constexpr const char* kOnChain = "simulate --graph chain --cluster k80(gpus=2)";
 constexpr const char* kSpeed = "speed --graph chain --cluster k80(gpus=2)";
 constexpr const char* kTable = "table run hierarchical";
-constexpr const char* kCompare = "compare --graph random_dag(ops=60) --cluster k80(gpus=2) --samples 40 --agents";
+constexpr const char* kCompare =
+    "compare --graph random_dag(ops=60) --cluster k80(gpus=2) --samples 40 --agents";
 constexpr const char* kExplain = "explain --graph inception_v3 --cluster k80(gpus=2) --placement expert";
 constexpr const char* kTrain =
     "train --agent placeto(preset=walk) --graph diamond chain --cluster k80(gpus=2) --out /proc/none/p";
@@ -134,7 +128,8 @@ constexpr Wrong kWrong[] = {
 TEST(Refused, SaysWhatIsWrong) {
   for (const Wrong& wrong : kWrong) {
     SCOPED_TRACE(std::string(wrong.call) + " " + wrong.more);
-    testing::ExpectRefused(WordsOf(std::string(wrong.call) + (*wrong.more ? " " : "") + wrong.more), wrong.says);
+    testing::ExpectRefused(BlankSeparated(std::string(wrong.call) + (*wrong.more ? " " : "") + wrong.more),
+                           wrong.says);
   }
   testing::ExpectRefused({}, "subcommand");
   testing::ExpectRefused({"graph", "convert", "chain", "--out", ""}, "--out");
@@ -149,7 +144,7 @@ TEST(Refused, ImportsThatAreNone) {
                                    {" --from onnx", "ONNX"},
                                    {" --dim batch", "--dim batch=8"},
                                    {" --from msr --strict", "ONNX"}})
-    testing::ExpectRefused(WordsOf(import + more), says);
+    testing::ExpectRefused(BlankSeparated(import + more), says);
   // A model that is cut off in its graph: a build without the ONNX library says so instead, not that it is no JSON.
   formats::WriteFile(cut, std::string("\x08\x08\x3a\x7f\x0a", 5));
   testing::ExpectRefused({"graph", "info", cut}, "ONNX");

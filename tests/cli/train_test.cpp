@@ -1,15 +1,10 @@
 // stowplan train: one policy from several graphs, which places others; stopped and resumed it is the same.
-#include <chrono>
-#include <filesystem>
-#include <thread>
-
-#include <gtest/gtest.h>
 #include <signal.h>
 
 #include "sim/formats/formats.h"
 #include "tests/cli/needs_learners.h"
 #include "tests/cli/program.h"
-#include "tests/temp_folder.h"
+#include "tests/testing.h"
 
 namespace stowplan::cli {
 namespace {

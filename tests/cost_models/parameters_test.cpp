@@ -1,16 +1,12 @@
 #include "cost_models/parameters/parameters.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include "sim/formats/formats.h"
 #include "tests/cost_models/testing.h"
-#include "tests/temp_folder.h"
+#include "tests/testing.h"
 
 namespace stowplan::cost_models {
 namespace {
 
-using ::testing::HasSubstr;
 using testing::InputErrorOf;
 
 const testing::OpCase kOp = {"Relu", 0, {{{10}}}, {{{10}}}, {}};

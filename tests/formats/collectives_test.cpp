@@ -1,24 +1,16 @@
 // Collectives, worked out by hand: docs/model.md, "Collectives".
 #include "sim/formats/collectives.h"
 
-#include <optional>
-
 #include <fmt/format.h>
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
-#include "sim/base/error.h"
 #include "sim/formats/formats.h"
 #include "sim/simulator.h"
 #include "tests/formats/sample_catalogue.h"
 #include "tests/sim/no_cost_model.h"
-#include "tests/temp_folder.h"
+#include "tests/testing.h"
 
 namespace stowplan::formats {
 namespace {
-
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 
 // Links of 1 GB/s and 1 us join neighbours, or `all` pairs.
 sim::Cluster RingCluster(int ranks, const std::string& interconnect, bool all = false) {
@@ -437,8 +429,7 @@ TEST(Collectives, RefusesWhatMakesNoSense) {
   EXPECT_THAT(error(unlike), HasSubstr("copies into tensors of 8 and 4 bytes"));
   EXPECT_THAT(error(Graph("AllToAll", 2, 9, {9, 9})), HasSubstr("output 0 has 9 bytes, but must have 8"));
   for (const sim::Attribute& root : {sim::Attribute{std::int64_t{2}}, {std::int64_t{-1}}, {std::string("x")}})
-    EXPECT_EQ(error(WithRoot(Graph("Reduce", 2, 8, {8, 8}), root)),
-              "op 'all0': `root` must be a rank, a whole number from 0 to 1");
+    EXPECT_THAT(error(WithRoot(Graph("Reduce", 2, 8, {8, 8}), root)), StartsWith("op 'all0': `root` must"));
   EXPECT_THAT(error(WithRoot(Graph("AllReduce", 2, 8, {8, 8}), {std::int64_t{0}})),
               HasSubstr("has attributes, but AllReduce must have none"));
   sim::OpGraph more = WithRoot(Graph("Reduce", 2, 8, {8, 8}), {std::int64_t{0}});

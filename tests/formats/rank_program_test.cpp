@@ -1,17 +1,12 @@
 // The program of one rank, written out for all of them.
 #include "sim/formats/rank_program.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include "sim/base/error.h"
 #include "sim/formats/collectives.h"
 #include "sim/formats/formats.h"
+#include "tests/testing.h"
 
 namespace stowplan::formats {
 namespace {
-
-using ::testing::HasSubstr;
 
 // A product whose parts are added over the ranks, and what reads the sum. `collective` is its type and what stands behind it.
 std::string Program(const std::string& collective, int bytes_out = 400, const std::string& more = "") {

@@ -1,11 +1,6 @@
 // What is advised: the plainest of what is about as fast as the best, beside what needs no search.
 #include "problem/advice/advice.h"
 
-#include <algorithm>
-#include <map>
-
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
 #include "agents/agent.h"
@@ -13,12 +8,10 @@
 #include "problem/loaded_problem.h"
 #include "sim/formats/formats.h"
 #include "tests/sim/no_cost_model.h"
+#include "tests/testing.h"
 
 namespace stowplan::problem {
 namespace {
-
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 
 struct Sample {
   agents::UnitPlacement placement;

@@ -1,21 +1,17 @@
 // What a cluster leaves to the framework: who issues, in which order, what is reserved.
 #include "scenarios/clusters/framework.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include "agents/task.h"
 #include "problem/explain/rules_text.h"
 #include "problem/loaded_problem.h"
 #include "problem/placement_source.h"
-#include "sim/base/error.h"
 #include "sim/formats/formats.h"
+#include "tests/testing.h"
 
 namespace stowplan::problem {
 namespace {
 
 using sim::Dispatch;
-using ::testing::HasSubstr;
 
 constexpr sim::Bytes kMiB = 1 << 20;
 

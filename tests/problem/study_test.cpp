@@ -1,17 +1,15 @@
 // What bounds a placement, on runs short enough to be worked out by hand, and how it is shown.
 #include "problem/explain/study.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
 #include "sim/formats/formats.h"
 #include "tests/problem/two_ops.h"
+#include "tests/testing.h"
 
 namespace stowplan::problem {
 namespace {
 
-using ::testing::HasSubstr;
 using testing::TwoOps;
 using Json = nlohmann::json;
 

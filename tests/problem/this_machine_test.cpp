@@ -1,24 +1,13 @@
 // --cluster here: from what the machine says to a cluster, with machines that are made up.
 #include "problem/this_machine.h"
 
-#include <chrono>
-#include <cstdlib>
-#include <filesystem>
-
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include "sim/base/error.h"
 #include "sim/formats/formats.h"
 #include "tests/cli/program.h"
-#include "tests/temp_folder.h"
+#include "tests/testing.h"
 
 namespace stowplan::problem {
 namespace {
 
-using ::testing::Contains;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 using testing::RunShell;
 using tests::TempFolder;
 

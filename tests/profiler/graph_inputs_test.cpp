@@ -1,19 +1,12 @@
 #include "profiler/graph_inputs.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include "profiler/backend.h"
 #include "profiler/host_machine.h"
 #include "tests/profiler/testing.h"
+#include "tests/testing.h"
 
 namespace stowplan::profiler {
 namespace {
-
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using ::testing::SizeIs;
 
 constexpr sim::Bytes kGiB = sim::Bytes{1} << 30;
 

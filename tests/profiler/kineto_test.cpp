@@ -1,15 +1,13 @@
 #include "profiler/traces/kineto.h"
 
-#include <set>
-
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 #include <rapidcheck/gtest.h>
 
 #include "profiler/traces/correlation.h"
 #include "profiler/traces/sanitiser.h"
-#include "sim/base/error.h"
 #include "tests/profiler/testing.h"
+#include "tests/testing.h"
 
 namespace stowplan::profiler {
 namespace {

@@ -1,14 +1,10 @@
 #include "profiler/op_graphs.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include "sim/base/error.h"
+#include "tests/testing.h"
 
 namespace stowplan::profiler {
 namespace {
 
-using ::testing::HasSubstr;
 using Sizes = std::vector<std::pair<std::string, std::int64_t>>;
 
 std::string RefusalOf(const char* op, const Sizes& shape) {

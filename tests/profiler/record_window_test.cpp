@@ -1,13 +1,10 @@
 #include "profiler/traces/record_window.h"
 
-#include <algorithm>
-#include <string>
-#include <vector>
-
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
 #include "tests/profiler/testing.h"
+#include "tests/testing.h"
 
 namespace stowplan::profiler {
 namespace {

@@ -1,7 +1,3 @@
-#include <filesystem>
-#include <fstream>
-#include <set>
-
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 #include <rapidcheck/gtest.h>
@@ -10,7 +6,7 @@
 #include "profiler/traces/recording_stream.h"
 #include "sim/formats/formats.h"
 #include "tests/profiler/testing.h"
-#include "tests/temp_folder.h"
+#include "tests/testing.h"
 
 namespace stowplan::profiler {
 namespace {

@@ -6,6 +6,7 @@
 
 #include "profiler/traces/correlation.h"
 #include "tests/profiler/testing.h"
+#include "tests/testing.h"
 
 namespace stowplan::profiler {
 namespace {

@@ -1,21 +1,14 @@
 // Decoders of language models: weights, work, the cache of keys and values, experts.
-#include <cmath>
-#include <tuple>
-
 #include <fmt/format.h>
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include "scenarios/scenarios.h"
 #include "scenarios/sizes.h"
-#include "sim/base/error.h"
 #include "tests/scenarios/graph_checks.h"
 #include "tests/scenarios/serial_memory.h"
+#include "tests/testing.h"
 
 namespace stowplan::scenarios {
 namespace {
-
-using ::testing::HasSubstr;
 
 constexpr const char* kSmall =
     "layers=2,hidden=64,heads=8,kv_heads=2,feed_forward=96,sequence=16,vocabulary=100";

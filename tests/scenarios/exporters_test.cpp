@@ -2,28 +2,20 @@
 // read back is the placement that it was made of.
 #include "scenarios/exporters/exporters.h"
 
-#include <random>
 #include <regex>
 
 #include <fmt/format.h>
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
 #include "scenarios/exporters/placed_modules.h"
 #include "scenarios/importers/device_map.h"
 #include "scenarios/scenarios.h"
 #include "sim/analysis/modules.h"
-#include "sim/base/error.h"
 #include "tests/scenarios/test_catalogue.h"
+#include "tests/testing.h"
 
 namespace stowplan::scenarios {
 namespace {
-
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using ::testing::Not;
 
 // A graph on CPU and GPUs, every op a microsecond; ops start on gpu0.
 class Model {

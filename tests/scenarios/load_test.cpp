@@ -1,12 +1,9 @@
 // Looking up names and guessing formats.
-
-#include <gtest/gtest.h>
-
 #include "scenarios/scenarios.h"
 #include "sim/formats/formats.h"
 #include "tests/scenarios/graph_view.h"
 #include "tests/scenarios/test_catalogue.h"
-#include "tests/temp_folder.h"
+#include "tests/testing.h"
 
 namespace stowplan::scenarios {
 namespace {

@@ -1,15 +1,10 @@
 // The families ptb and nmt_family: 32 different members each, every one a graph that trains and fits.
-#include <cmath>
-#include <set>
-
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include "scenarios/scenarios.h"
 #include "scenarios/sizes.h"
 #include "scenarios/workloads/families.h"
 #include "tests/scenarios/graph_checks.h"
 #include "tests/scenarios/serial_memory.h"
+#include "tests/testing.h"
 
 namespace stowplan::scenarios {
 namespace {

@@ -1,10 +1,8 @@
 // Translation and transformer models against counts by hand: weights, multiply-adds, op counts, sums of
 // outputs.
-#include <gtest/gtest.h>
-
 #include "scenarios/scenarios.h"
 #include "scenarios/sizes.h"
-#include "sim/base/error.h"
+#include "tests/testing.h"
 
 namespace stowplan::scenarios {
 namespace {

@@ -1,16 +1,8 @@
-#include <set>
-
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include "scenarios/scenarios.h"
-#include "sim/base/error.h"
+#include "tests/testing.h"
 
 namespace stowplan::scenarios {
 namespace {
-
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 
 TEST(ChainTest, IsARowOfEqualOps) {
   const sim::OpGraph graph = LoadGraph("chain(ops=4,us=7.5,bytes=3)");

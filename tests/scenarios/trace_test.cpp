@@ -3,31 +3,18 @@
 // kernels take 10, 4, 6, 2, 9 and 3 us; a memset of 1 us belongs to no op.
 #include "scenarios/importers/trace.h"
 
-#include <algorithm>
-#include <map>
-#include <tuple>
-
 #include <fmt/format.h>
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include "scenarios/workloads/micro_batches.h"
-#include "sim/base/error.h"
 #include "sim/cost_model.h"
 #include "sim/formats/formats.h"
 #include "sim/simulator.h"
 #include "tests/scenarios/graph_view.h"
 #include "tests/scenarios/test_catalogue.h"
-#include "tests/temp_folder.h"
+#include "tests/testing.h"
 
 namespace stowplan::scenarios {
 namespace {
-
-using ::testing::AllOf;
-using ::testing::Contains;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 
 const std::string kFolder = STOWPLAN_SOURCE_DIR "/tests/scenarios/data/";
 const std::string kExecution = kFolder + "step_execution.json";

@@ -1,17 +1,12 @@
 // NASNet-A for CIFAR-10, AmoebaNet-D, WaveNet and the family cifar10: weights, multiply-adds, op counts, sums
 // of outputs and live peaks against counts by hand.
-#include <set>
-
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include "scenarios/builder/graph_builder.h"
 #include "scenarios/scenarios.h"
 #include "scenarios/sizes.h"
 #include "scenarios/workloads/families.h"
-#include "sim/base/error.h"
 #include "tests/scenarios/graph_checks.h"
 #include "tests/scenarios/serial_memory.h"
+#include "tests/testing.h"
 
 namespace stowplan::scenarios {
 namespace {

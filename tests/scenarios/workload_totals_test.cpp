@@ -1,17 +1,13 @@
 // What the workloads are in numbers, held against tests/golden/workload_totals.csv: one line for each graph whose name stands
 // there. Weights, multiply-adds and outputs of published models are compared with tables/papers/workloads.csv in
 // tests/cli/workload_sizes_test.cpp; ops were counted by hand from the papers (the derivations: git show fe6d487f:tests/scenarios/model_sizes_test.cpp).
-#include <cstdlib>
-#include <fstream>
-#include <string>
-
 #include <fmt/format.h>
-#include <gtest/gtest.h>
 
 #include "scenarios/scenarios.h"
 #include "scenarios/sizes.h"
 #include "tests/scenarios/graph_counts.h"
 #include "tests/scenarios/serial_memory.h"
+#include "tests/testing.h"
 
 namespace stowplan::scenarios {
 namespace {

@@ -1,16 +1,12 @@
 // Sums of bytes and elements that come near 64 bits: refused with one sentence, or exact; never wrapped.
-#include <algorithm>
-#include <cstdlib>
-#include <string>
-
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "sim/base/error.h"
 #include "sim/base/exact.h"
 #include "sim/cost_model.h"
 #include "sim/simulator.h"
 #include "tests/sim/world.h"
+#include "tests/testing.h"
 
 namespace stowplan::sim {
 namespace {

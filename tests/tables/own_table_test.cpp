@@ -1,22 +1,13 @@
 // A table of one's own through the program: it runs and is rendered as ours are, and mistakes end before the first cell.
 #include "tests/tables/own_table.h"
 
-#include <filesystem>
-#include <string>
-#include <utility>
-#include <vector>
-
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include "sim/formats/formats.h"
 #include "tests/cli/program.h"
-#include "tests/temp_folder.h"
+#include "tests/testing.h"
 
 namespace stowplan::tables {
 namespace {
 
-using ::testing::HasSubstr;
 using testing::kExample;
 using testing::kHead;
 using testing::kRest;

@@ -1,10 +1,7 @@
 #include "tables/results.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include "sim/base/error.h"
 #include "tests/tables/tiny_table.h"
+#include "tests/testing.h"
 
 namespace stowplan::tables {
 namespace {

@@ -1,16 +1,12 @@
 // An export loses no finished row unless told to.
 #include "tables/run/stale.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include "sim/base/error.h"
 #include "tests/tables/tiny_table.h"
+#include "tests/testing.h"
 
 namespace stowplan::tables {
 namespace {
 
-using ::testing::HasSubstr;
 using testing::MakeRecord;
 
 CellRecord Row(const char* column, int seed, const char* scenario) {

@@ -1,24 +1,13 @@
 #include "tables/store.h"
 
-#include <algorithm>
 #include <barrier>
-#include <cmath>
 #include <csignal>
-#include <cstdint>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
-#include <limits>
-#include <string>
-#include <thread>
 
-#include <gtest/gtest.h>
 #include <sqlite3.h>
 #include <sys/time.h>
 
-#include "sim/base/error.h"
 #include "tests/tables/tiny_table.h"
-#include "tests/temp_folder.h"
+#include "tests/testing.h"
 
 namespace stowplan::tables {
 namespace {

@@ -1,23 +1,14 @@
 // A table as a file: what its short forms stand for, what is refused and where.
 #include "tables/files/table_file.h"
 
-#include <filesystem>
-#include <random>
-
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include "sim/base/error.h"
 #include "sim/formats/formats.h"
 #include "tables/run/runner.h"
 #include "tests/tables/own_table.h"
-#include "tests/temp_folder.h"
+#include "tests/testing.h"
 
 namespace stowplan::tables {
 namespace {
 
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 using testing::kExample;
 using testing::kHead;
 using testing::kRest;

@@ -1,26 +1,16 @@
 // Rows run again: which are drawn, what is compared, what is said.
 #include "tables/run/verify.h"
 
-#include <algorithm>
-#include <filesystem>
-#include <set>
-
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include "sim/formats/formats.h"
 #include "tests/cli/needs_learners.h"
 #include "tests/cli/program.h"
 #include "tests/tables/tiny_table.h"
-#include "tests/temp_folder.h"
+#include "tests/testing.h"
 
 namespace stowplan::tables {
 namespace {
 
-using ::testing::HasSubstr;
-using ::testing::Not;
 using testing::RunStowplan;
-using ::testing::StartsWith;
 
 std::vector<CellRecord> TinyRows(int seeds) {
   std::vector<CellRecord> rows;

@@ -1,17 +1,12 @@
 #include "agents/rl/placeto/placeto_state.h"
 
 #include <ATen/ATen.h>
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
-#include "sim/base/error.h"
 #include "tests/agents/rl/test_task.h"
+#include "tests/testing.h"
 
 namespace stowplan::agents::rl {
 namespace {
-
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 
 PlacetoOptions Options(const std::string& spec) {
   return ReadPlacetoOptions(AgentSettings(spec));

@@ -1,11 +1,5 @@
-#include <chrono>
 #include <csignal>
-#include <filesystem>
-#include <random>
-#include <thread>
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -13,17 +7,12 @@
 #include "cli/validate/recording.h"
 #include "cost_models/cost_models.h"
 #include "profiler/host_machine.h"
-#include "sim/base/error.h"
 #include "sim/formats/formats.h"
 #include "tests/cli/program.h"
-#include "tests/temp_folder.h"
+#include "tests/testing.h"
 
 namespace stowplan::cli {
 namespace {
-
-using ::testing::AllOf;
-using ::testing::HasSubstr;
-using ::testing::SizeIs;
 
 TEST(ValidateCommandTest, WhatIsNoScoreIsNotReplaced) {
   const tests::TempFolder folder;

@@ -1,17 +1,10 @@
 #include "cli/validate/gpu_accuracy.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include "sim/base/error.h"
 #include "sim/formats/formats.h"
-#include "tests/temp_folder.h"
+#include "tests/testing.h"
 
 namespace stowplan::cli {
 namespace {
-
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 
 constexpr char kModels[] =
     "gpu,in_fit,model,simulated,structural,operators,neusight,habitat,micro,roofline\n"

@@ -1,24 +1,12 @@
 #include "cli/validate/score.h"
 
-#include <filesystem>
-
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include "cli/validate/timelines.h"
-#include "sim/base/error.h"
 #include "sim/formats/document/json_reader.h"
 #include "sim/formats/formats.h"
-#include "tests/temp_folder.h"
+#include "tests/testing.h"
 
 namespace stowplan::cli {
 namespace {
-
-using ::testing::AllOf;
-using ::testing::DoubleNear;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::SizeIs;
 
 // Two ops of 100 us; together 203 us where the copy of 1 kB takes 3 us.
 class ScoreTest : public ::testing::Test {

@@ -1,4 +1,3 @@
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 #include <rapidcheck/gtest.h>
@@ -9,12 +8,10 @@
 #include "sim/formats/formats.h"
 #include "tests/profiler/executor/byte_mover.h"
 #include "tests/profiler/executor/executing.h"
+#include "tests/testing.h"
 
 namespace stowplan::profiler {
 namespace {
-
-using ::testing::ElementsAre;
-using ::testing::SizeIs;
 
 sim::Cluster TwoCpus(sim::Bytes memory) {
   return testing::ClusterOf({"cpu0", "cpu1"}, memory);

@@ -1,16 +1,13 @@
 // CUPTI's buffers fabricated in memory: the parsing of its records is tested without a GPU.
 #include "profiler/cuda/cupti_activity.h"
 
-#include <cstring>
-#include <tuple>
-#include <vector>
-
 #include <cupti.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
 #include "profiler/traces/correlation.h"
 #include "profiler/traces/sanitiser.h"
+#include "tests/testing.h"
 
 namespace stowplan::profiler::cuda {
 namespace {
@@ -195,6 +192,12 @@ TEST(CuptiActivity, ARangeThatIsNeverClosedIsKeptWithoutItsEnd) {
   EXPECT_EQ(trace.markers[0].start, 100);
   EXPECT_EQ(trace.markers[0].end, kNoStamp);
   EXPECT_TRUE(ranges.empty());
+}
+
+TEST(CuptiActivity, AnEmptyBufferIsNoFault) {
+  const ActivityTrace trace = Buffer().Add(FakeKernel(1, 10)).Decoded(0);
+  EXPECT_TRUE(trace.kernels.empty());
+  EXPECT_EQ(trace.cut_records, 0);
 }
 
 RC_GTEST_PROP(CuptiActivity, ATruncatedBufferGivesWhatIsWholeAndCountsTheCut, ()) {

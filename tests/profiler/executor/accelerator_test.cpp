@@ -1,5 +1,4 @@
 // The executor's logic for accelerators, on one that is late on purpose (late_accelerator.h).
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 #include <rapidcheck/gtest.h>
@@ -9,6 +8,7 @@
 #include "tests/profiler/executor/byte_mover.h"
 #include "tests/profiler/executor/executing.h"
 #include "tests/profiler/executor/late_accelerator.h"
+#include "tests/testing.h"
 
 namespace stowplan::profiler {
 namespace {
@@ -16,7 +16,6 @@ namespace {
 using testing::ClusterOf;
 using testing::LateAccelerator;
 using testing::Mix;
-using ::testing::SizeIs;
 
 using Numbers = std::vector<std::uint32_t>;
 

@@ -1,24 +1,14 @@
 // Bad input: one sentence that names the file and the node and says what could be done.
-#include <random>
-
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <onnx/defs/schema.h>
 
 #include "scenarios/importers/onnx.h"
-#include "sim/base/error.h"
 #include "tests/scenarios/onnx/model_maker.h"
 #include "tests/scenarios/onnx/samples.h"
+#include "tests/testing.h"
 
 namespace stowplan::scenarios {
 namespace {
 
-using ::testing::AllOf;
-using ::testing::AnyOf;
-using ::testing::Contains;
-using ::testing::HasSubstr;
-using ::testing::Not;
-using ::testing::StartsWith;
 using Ints = std::vector<std::int64_t>;
 using onnx::TensorProto;
 
