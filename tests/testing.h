@@ -54,3 +54,18 @@ using ::testing::StartsWith;
 using ::testing::ThrowsMessage;
 using ::testing::UnorderedElementsAre;
 }  // namespace stowplan
+
+namespace stowplan::tests {
+
+// What a call says that is refused; `otherwise` where it is not.
+template <typename Error = InputError, typename Call>
+std::string ErrorOf(const Call& call, const char* otherwise = "") {
+  try {
+    call();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return otherwise;
+}
+
+}  // namespace stowplan::tests

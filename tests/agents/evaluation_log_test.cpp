@@ -79,12 +79,7 @@ TEST_F(EvaluationLogTest, TimesAreThoseOfTheFirstRun) {
 
 template <typename Call>
 std::string ErrorOf(const Call& call) {
-  try {
-    call();
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "no error";
+  return tests::ErrorOf([&] { call(); }, "no error");
 }
 
 TEST_F(EvaluationLogTest, RefusesThoseOfAnotherSearch) {

@@ -103,12 +103,7 @@ sim::OpGraph WithRoot(sim::OpGraph graph, const sim::Attribute& root) {
 }
 
 std::string RefusalOf(const sim::OpGraph& graph) {
-  try {
-    ExpandCollectives(graph);
-  } catch (const InputError& wrong) {
-    return wrong.what();
-  }
-  return "";
+  return tests::ErrorOf([&] { ExpandCollectives(graph); });
 }
 
 // 4,000 bytes on four ranks are chunks of 1,000, which take 1 us and a latency of 1 us a step: three steps to add, three to

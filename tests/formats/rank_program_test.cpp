@@ -25,12 +25,7 @@ sim::OpGraph Read(const std::string& json) {
   return ParseGraph(json, "one.json");
 }
 std::string ProgramError(const std::string& json) {
-  try {
-    Read(json);
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "no error";
+  return tests::ErrorOf([&] { Read(json); }, "no error");
 }
 
 // The same as what a file says that has all ranks.

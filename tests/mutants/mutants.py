@@ -84,7 +84,7 @@ def outcome(build, name, tests):
     if call(["nice", "ninja", "-C", build, *targets.split()], 1800)[0]:
         return "not built", ""
     status, said = call(["nice", "ctest", "--test-dir", build, "-R", tests or regex, "--stop-on-failure", "--timeout", "120", "-j", "2", "--no-tests=error"], 3600)
-    failed = re.findall(r"^\s*\d+ - (\S+) \(", said, re.MULTILINE)
+    failed = re.findall(r"^\s*\d+ - (\S+) \((?!Skipped|Not Run|Disabled)", said, re.MULTILINE)
     return ("killed", failed[0] if failed else "no end") if status else ("survived", "")
 
 

@@ -46,12 +46,8 @@ TEST(ChooseCores, OfZeroAllThatTheAcceleratorsLeave) {
 
 TEST(ChooseCores, MoreThanThereAreCannotRunHere) {
   const int more = static_cast<int>(AvailableCores().size()) + 1;
-  try {
-    ChooseCores(OneCpuAnd({}), more);
-    FAIL() << "there were none so many";
-  } catch (const Unavailable& reason) {
-    EXPECT_THAT(reason.what(), HasSubstr("want " + std::to_string(more) + " cores"));
-  }
+  EXPECT_THAT(tests::ErrorOf<Unavailable>([&] { ChooseCores(OneCpuAnd({}), more); }),
+              HasSubstr("want " + std::to_string(more) + " cores"));
 }
 
 TEST(BareCatalogueTest, AKindIsACpuIfItIsCalledSo) {

@@ -8,12 +8,7 @@ namespace {
 using Sizes = std::vector<std::pair<std::string, std::int64_t>>;
 
 std::string RefusalOf(const char* op, const Sizes& shape) {
-  try {
-    GraphOf({.op = op, .format = "f32", .shape = shape});
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "no error";
+  return tests::ErrorOf([&] { GraphOf({.op = op, .format = "f32", .shape = shape}); }, "no error");
 }
 
 TEST(OpGraphs, SizesWhoseProductsLeave64BitsAreRefused) {

@@ -53,12 +53,7 @@ TEST(DopplerGraphTest, TakesTypes) {
 }
 
 std::string DopplerError(const std::string& text) {
-  try {
-    ImportDopplerGraph(text, "g.txt");
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "no error";
+  return tests::ErrorOf([&] { ImportDopplerGraph(text, "g.txt"); }, "no error");
 }
 
 TEST(DopplerGraphTest, SaysWhatIsWrongAndWhere) {

@@ -65,12 +65,7 @@ class Model {
         {.problem = *problem_, .placement = placement_, .graph_file = graph_file});
   }
   std::string Refusal(const std::string& exporter) {
-    try {
-      To(exporter);
-    } catch (const InputError& error) {
-      return error.what();
-    }
-    return "it was exported";
+    return tests::ErrorOf([&] { To(exporter); }, "it was exported");
   }
 
   const sim::OpGraph& graph() {
@@ -202,12 +197,7 @@ TEST(DeviceMap, ReadsWhatOthersWrite) {
   // The longest entry counts, wherever it stands.
   EXPECT_EQ(read(R"({"layers.1": 1, "": 0})").device, read(R"({"": 0, "layers.1": 1})").device);
   const auto refusal = [&](const std::string& text) -> std::string {
-    try {
-      read(text);
-    } catch (const InputError& error) {
-      return error.what();
-    }
-    return "it was read";
+    return tests::ErrorOf([&] { read(text); }, "it was read");
   };
   EXPECT_THAT(refusal(R"({"layer.0": 0})"), HasSubstr("did you mean layers.0?"));
   EXPECT_EQ(read(R"({"": 0, "layers.1.dropout": 1})").device, read(R"({"": 0})").device) << "it has no ops";
@@ -234,12 +224,8 @@ TEST(DeviceMap, RefusesTooManyPartsWithoutOps) {
   const auto model = Transformer();
   EXPECT_EQ(ImportDeviceMap(map + "}", "map.json", graph, model->cluster()).device.size(), 1000u);
   for (int i = 100; i < 200; ++i) map += fmt::format(R"(, "a.c{}": 0)", i);
-  try {
-    ImportDeviceMap(map + "}", "map.json", graph, model->cluster());
-    FAIL() << "it was read";
-  } catch (const InputError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("is one of too many parts without ops"));
-  }
+  EXPECT_THAT(tests::ErrorOf([&] { ImportDeviceMap(map + "}", "map.json", graph, model->cluster()); }),
+              HasSubstr("is one of too many parts without ops"));
 }
 
 // A map damaged anywhere is read or refused, and what is read is a placement.

@@ -406,12 +406,7 @@ TEST(MicroBatches, TakeThePlacementOfOne) {
 
 TEST(MicroBatches, RefusesWhatMakesNoSense) {
   const auto refusal = [](const std::string& of) -> std::string {
-    try {
-      LoadGraph(of);
-    } catch (const InputError& error) {
-      return error.what();
-    }
-    return "";
+    return tests::ErrorOf([&] { LoadGraph(of); });
   };
   EXPECT_THAT(refusal("pipeline(of=rnnlm(batch=6),micro_batches=4)"), HasSubstr("micro_batches=4 does not"));
   EXPECT_THAT(refusal("pipeline(of=pipeline(of=chain))"), HasSubstr("over micro-batches already"));

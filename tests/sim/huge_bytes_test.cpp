@@ -27,12 +27,7 @@ Bytes RandomHuge() {
 // What `refused` says; empty where it passes.
 template <typename Check>
 std::string MessageOf(const Check& refused) {
-  try {
-    refused();
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "";
+  return tests::ErrorOf([&] { refused(); });
 }
 
 bool Mentions(const std::string& message, const std::string& what) {

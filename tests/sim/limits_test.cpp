@@ -171,12 +171,7 @@ TEST(Limits, RoutesThatTakeTooMuchMemoryAreRefused) {
 }
 
 std::string RefusalOf(Cluster& cluster) {
-  try {
-    cluster.Finish();
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "none";
+  return tests::ErrorOf([&] { cluster.Finish(); }, "none");
 }
 
 // An op on the first device, one on the last that reads it, and what that takes.

@@ -30,12 +30,7 @@ std::vector<CellRecord> Exported(const std::vector<CellRecord>& now, const std::
 
 std::string RefusalOf(const std::vector<CellRecord>& now, const std::vector<CellRecord>& before,
                       StaleRows stale) {
-  try {
-    Exported(now, before, stale);
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "exported";
+  return tests::ErrorOf([&] { Exported(now, before, stale); }, "exported");
 }
 
 TEST(Stale, WhatIsReplacedIsNotMissed) {

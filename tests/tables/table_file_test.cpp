@@ -12,19 +12,13 @@ namespace {
 using testing::kExample;
 using testing::kHead;
 using testing::kRest;
-using tests::TempFolder;
 
 TableDefinition Parse(const std::string& text) {
   return ParseTable(text, "mine.yaml");
 }
 
 std::string RefusalOf(const std::string& text) {
-  try {
-    Parse(text);
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "read";
+  return tests::ErrorOf([&] { Parse(text); }, "read");
 }
 
 TEST(TableFile, ShortFormsStandForWhatTheAgentIs) {

@@ -22,12 +22,7 @@ void Spit(const std::string& path, const std::string& bytes) {
 }
 
 std::string MessageOf(const std::string& path) {
-  try {
-    ReadCheckpoint(path);
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "no error";
+  return tests::ErrorOf([&] { ReadCheckpoint(path); }, "no error");
 }
 
 TEST(Checkpoint, RoundTrip) {

@@ -173,12 +173,7 @@ TEST(Doppler, LearnsToBalance) {
 }
 
 TEST(Doppler, RefusesToWeighDrawsThatAreNotThePoliciesOwn) {
-  try {
-    MakeAgent("doppler(explore=greedy)");
-    FAIL();
-  } catch (const InputError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("learner=reinforce"));
-  }
+  EXPECT_THAT(tests::ErrorOf([&] { MakeAgent("doppler(explore=greedy)"); }), HasSubstr("learner=reinforce"));
   EXPECT_THAT(MakeAgent("doppler(preset=paper)")->name(), HasSubstr("explore=greedy"));
 }
 

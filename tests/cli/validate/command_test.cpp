@@ -162,12 +162,8 @@ TEST_F(RecordedTest, ABusyMachineIsRefusedBeforeAnythingIsRecorded) {
   RecorderOptions options = Options(2);
   options.rehearsal = false;
   options.least_quiet = 1.1;  // no machine has it
-  try {
-    RecordWorkload(workload_, options);
-    FAIL() << "it recorded";
-  } catch (const RunError& error) {
-    EXPECT_THAT(error.what(), AllOf(HasSubstr("too busy to measure"), HasSubstr("110 % is wanted")));
-  }
+  EXPECT_THAT(tests::ErrorOf<RunError>([&] { RecordWorkload(workload_, options); }),
+              AllOf(HasSubstr("too busy to measure"), HasSubstr("110 % is wanted")));
   EXPECT_FALSE(std::filesystem::exists(folder_ / "recorded"));
 }
 
@@ -177,12 +173,8 @@ TEST_F(RecordedTest, OfAnotherMachineIsNotMixed) {
   Recording elsewhere = ReadValidation(path);
   elsewhere.origin.machine = "elsewhere";
   formats::WriteFile(path, profiler::PrintStepRecording(elsewhere));
-  try {
-    RecordWorkload(workload_, Options(3));
-    FAIL() << "it went on";
-  } catch (const InputError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("on another machine (elsewhere)"));
-  }
+  EXPECT_THAT(tests::ErrorOf([&] { RecordWorkload(workload_, Options(3)); }),
+              HasSubstr("on another machine (elsewhere)"));
 }
 
 // All of it on one device needs more than four fifths of what it needs.

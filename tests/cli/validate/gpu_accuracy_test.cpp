@@ -36,12 +36,7 @@ class GpuAccuracyTest : public ::testing::Test {
   }
   GpuAccuracy Read() const { return ReadGpuAccuracy(folder_.path()); }
   std::string Error() const {
-    try {
-      Read();
-    } catch (const InputError& error) {
-      return error.what();
-    }
-    return "";
+    return tests::ErrorOf([&] { Read(); });
   }
 
   tests::TempFolder folder_;

@@ -242,12 +242,8 @@ TEST_F(ScoreTest, PricesOfAnotherMachineAreRefused) {
   Recording recording = Made(200, 406);
   recording.origin.machine = "another machine";
   formats::WriteFile(folder_ / "chain.json.zst", profiler::PrintStepRecording(recording));
-  try {
-    ScoreFolder(folder_.path());
-    FAIL() << "they were scored";
-  } catch (const InputError& error) {
-    EXPECT_THAT(error.what(), AllOf(HasSubstr("on another machine"), HasSubstr("on some machine")));
-  }
+  EXPECT_THAT(tests::ErrorOf([&] { ScoreFolder(folder_.path()); }),
+              AllOf(HasSubstr("on another machine"), HasSubstr("on some machine")));
   EXPECT_THAT(ScoreFolder(folder_.path(), costs_), SizeIs(1));  // who names them knows
 }
 
@@ -294,12 +290,7 @@ TEST_F(ScoreTest, RecordingsOfVersionOneAreRead) {
     formats::WriteFile(path, text);
   };
   const auto message = [&]() -> std::string {
-    try {
-      ReadValidation(path);
-    } catch (const InputError& error) {
-      return error.what();
-    }
-    return "taken";
+    return tests::ErrorOf([&] { ReadValidation(path); }, "taken");
   };
   write(1, false);
   EXPECT_EQ(profiler::PrintStepRecording(ReadValidation(path)), profiler::PrintStepRecording(Made(200, 406)));
@@ -315,12 +306,7 @@ TEST_F(ScoreTest, WhatIsWrongInARecordingIsSaidWithItsPlace) {
     std::string text = profiler::PrintStepRecording(Made(200, 406));
     text.replace(text.find(from), from.size(), to);
     formats::WriteFile(path, text);
-    try {
-      ReadValidation(path);
-    } catch (const InputError& error) {
-      return error.what();
-    }
-    return "taken";
+    return tests::ErrorOf([&] { ReadValidation(path); }, "taken");
   };
   EXPECT_THAT(message("\"01\"", "\"02\""), HasSubstr("placements[1].device must have one digit for each op"));
   EXPECT_THAT(message("\"01\"", "\"010\""), HasSubstr("must have 2 digits"));

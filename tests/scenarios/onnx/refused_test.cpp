@@ -13,12 +13,7 @@ using Ints = std::vector<std::int64_t>;
 using onnx::TensorProto;
 
 std::string RefusalOfBytes(const std::string& bytes) {
-  try {
-    ImportOnnx(bytes, "model.onnx", {.dims = {}});
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "no error";
+  return tests::ErrorOf([&] { ImportOnnx(bytes, "model.onnx", {.dims = {}}); }, "no error");
 }
 
 GraphMaker Small() {
