@@ -96,6 +96,16 @@ TEST(Verify, TimesMachinesAndBoundsAreNoResults) {
   EXPECT_THAT(DifferenceOf(was, is), StartsWith("scenario was 0123456789abcdef, is fedcba9876543210; so 2"));
 }
 
+TEST(Verify, LongFieldsAreToldFromWhereTheyDiffer) {
+  CellRecord was = testing::MakeRecord("rnnlm", "random", "searched", 1, 1.0);
+  CellRecord is = was;
+  was.curve = "1:2249483.403855 2:2113503.893808 3:1984000";
+  is.curve = "1:2249483.403855 2:2113503.893808 3:1984001";
+  EXPECT_EQ(DifferenceOf(was, is), "curve was … 3:1984000, is … 3:1984001");
+  is.curve = "1:2249483.403855 2:2113503.893808 ";
+  EXPECT_EQ(DifferenceOf(was, is), "curve was … 3:1984000, is … the end");
+}
+
 TEST(Verify, WhatABuildCannotRunIsNoDifference) {
   const CellRecord equal = testing::MakeRecord("rnnlm", "random", "searched", 1, 1.0);
   CellRecord other = testing::MakeRecord("nmt_2", "random", "searched", 1, 1.0);
