@@ -53,9 +53,12 @@ TEST_F(TrainWithLearners, StoppedAndResumedIsTheSamePolicy) {
   const TempFolder folder;
   const std::vector<std::string> budget = {"--samples", "2000"};
   JsonOf(RunStowplan(Train(folder / "whole", budget)));
-  // How far it came by then is the machine's affair, so it is given more time until it can be asked to stop.
-  for (int milliseconds = 100; !std::filesystem::exists(folder / "parts.state"); milliseconds *= 2) {
+  // How far it came by then is the machine's affair: it is given more time until it can be asked to stop, and begins anew where it was
+  // done by then.
+  for (int milliseconds = 100; !std::filesystem::exists(folder / "parts.state");
+       milliseconds += milliseconds / 4) {
     ASSERT_LT(milliseconds, 60'000);
+    std::filesystem::remove(folder / "parts");
     testing::RunningProgram running(Train(folder / "parts", budget), folder.path());
     std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
     running.StopAndWait(SIGINT);
