@@ -1,19 +1,11 @@
 // m_topo, m_etf and m_sct on cases worked by hand. 1 MB between two GPUs takes 110 us: two links of 5 us and
 // 10 GB/s.
-#include <cmath>
-
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include "agents/agent.h"
 #include "tests/agents/problems.h"
+#include "tests/testing.h"
 
 namespace stowplan::agents {
 namespace {
-
-using testing::Each;
-using testing::ElementsAre;
-using testing::SizeIs;
 
 constexpr sim::Bytes kMegabyte = 1'000'000;
 
@@ -47,50 +39,6 @@ TEST(Topo, PutsTheRestOnTheLastDeviceWhereNothingFits) {
   c.cluster.devices[1].memory = c.cluster.devices[2].memory = 1024;
   const Task task = MakeTask(c.Finish(), "");
   EXPECT_THAT(Record("m_topo", task), ElementsAre(ElementsAre(1, 2, 2, 2)));
-}
-
-// a ends at 10, b takes gpu0 until 30. c starts there at 30, or elsewhere once a's output is there: 20.1 us for
-// 1 KB, 120 us for 1 MB.
-TEST(Etf, StartsAnOpWhereItCanStartFirst) {
-  for (const bool large : {false, true}) {
-    Case c;
-    c.Add("a", {10}, {}, large ? kMegabyte : 1024);
-    c.Add("b", {20}, {0});
-    c.Add("c", {20}, {0});
-    EXPECT_THAT(Record("m_etf", OnGpus(c, 2)), ElementsAre(ElementsAre(1, 1, large ? 1 : 2)));
-  }
-}
-
-// gpu1 is free at 5, so what reads the short op is next, before what stands first in the file.
-TEST(Etf, TakesTheEarliestPairNotTheFirstOp) {
-  Case c;
-  c.Add("long", {30}, {}, 0);
-  c.Add("short", {5}, {}, 0);
-  c.Add("after_long", {10}, {0}, 0);
-  c.Add("after_short", {100}, {1}, 0);
-  EXPECT_THAT(Record("m_etf", OnGpus(c, 2)), ElementsAre(ElementsAre(1, 2, 1, 2)));
-}
-
-// After a, b runs on gpu0 until 160; c's input reaches gpu1 at 120. d's would reach gpu2 at 120 too if both
-// could be sent at once: at 230 as they queue at gpu0, so d waits there for b.
-TEST(Etf, TransfersQueueAtTheSender) {
-  Case c;
-  sim::Op& a = c.Add("a", {10}, {}, kMegabyte);
-  a.outputs.resize(3, a.outputs[0]);
-  c.Add("b", {150}, {0});
-  c.Add("c", {150}).inputs = {{0, 1}};
-  c.Add("d", {150}).inputs = {{0, 2}};
-  EXPECT_THAT(Record("m_etf", OnGpus(c, 3)), ElementsAre(ElementsAre(1, 1, 2, 1)));
-}
-
-// Sent once: d finds on gpu1 what c had sent there.
-TEST(Etf, ATensorIsSentOnceToADevice) {
-  Case c;
-  c.Add("a", {10}, {}, kMegabyte);
-  c.Add("b", {1000}, {0});
-  c.Add("c", {10}, {0});
-  c.Add("d", {10}, {0});
-  EXPECT_THAT(Record("m_etf", OnGpus(c, 3)), ElementsAre(ElementsAre(1, 1, 2, 2)));
 }
 
 TEST(Etf, KeepsWithinMemory) {
@@ -189,14 +137,6 @@ TEST(Etf, AUnitThatFitsNowhereGoesWhereMostIsLeft) {
   const std::vector<UnitPlacement> tried = Record("m_etf", task, 9);
   EXPECT_THAT(tried, SizeIs(5));
   for (const UnitPlacement& placement : tried) EXPECT_EQ(placement[0], 2);
-}
-
-TEST(Etf, VariablesGoAlongWithTheirReaders) {
-  Case c;
-  c.Add("w", {0}, {}, 100 * kMegabyte).type = "Variable";
-  c.Add("a", {50}, {}, 0);
-  c.Add("b", {10}, {0}, 0);
-  EXPECT_THAT(Record("m_etf", OnGpus(c, 2)), ElementsAre(ElementsAre(2, 1, 2)));
 }
 
 // The favourite child of a is f, which begins the long path. o could start on gpu0 as soon, and stands first:

@@ -1,10 +1,9 @@
 #include "agents/bounds/bounds.h"
 
-#include <gtest/gtest.h>
-
 #include "agents/bounds/work_bound.h"
 #include "agents/random_numbers.h"
 #include "tests/agents/problems.h"
+#include "tests/testing.h"
 
 namespace stowplan::agents {
 namespace {

@@ -1,23 +1,12 @@
 // The contract of agents/agent.h for every row of the table: a new agent is tested before its author has
 // written a test. Learners are tested where the build has their plug-in.
-#include <algorithm>
-#include <atomic>
-#include <cmath>
-#include <optional>
-#include <set>
-
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include "agents/agent.h"
 #include "agents/bounds/bounds.h"
-#include "sim/base/error.h"
 #include "tests/agents/problems.h"
+#include "tests/testing.h"
 
 namespace stowplan::agents {
 namespace {
-
-using testing::HasSubstr;
 
 struct Call {
   UnitPlacement placement;

@@ -1,14 +1,9 @@
 // Earliest task first against a second, plain implementation that looks at every pair before every step.
 #include "agents/classical/earliest_first.h"
 
-#include <algorithm>
-#include <map>
-#include <tuple>
-
-#include <gtest/gtest.h>
-
 #include "agents/random_numbers.h"
 #include "tests/agents/problems.h"
+#include "tests/testing.h"
 
 namespace stowplan::agents {
 namespace {

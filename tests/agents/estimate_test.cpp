@@ -1,12 +1,10 @@
 // The interval behind every comparison.
 #include "agents/comparison/estimate.h"
 
-#include <cmath>
-#include <limits>
-#include <optional>
-
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
+
+#include "tests/testing.h"
 
 namespace stowplan::agents {
 namespace {

@@ -1,26 +1,15 @@
 // The linear program of favourite children: optima known by hand, and what every optimum keeps.
 #include "agents/classical/favourite_children.h"
 
-#include <algorithm>
-#include <atomic>
-#include <map>
-#include <thread>
-#include <vector>
-
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <signal.h>
 
-#include "sim/base/error.h"
 #include "tests/agents/problems.h"
+#include "tests/testing.h"
 
 namespace stowplan::agents {
 namespace {
 
 using sim::OpIndex;
-using testing::DoubleNear;
-using testing::Each;
-using testing::ElementsAre;
 
 constexpr double kNear = 1e-6;
 

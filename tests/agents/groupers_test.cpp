@@ -1,28 +1,15 @@
 // Every grouper of the table: a partition, colocation sets whole, units numbered by the topological order of
 // their first ops, the same each time. And what each of them promises.
-#include <numeric>
-#include <set>
-
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include "agents/groupers/order_list.h"
 #include "agents/random_numbers.h"
 #include "agents/task.h"
-#include "sim/base/error.h"
 #include "tests/agents/problems.h"
+#include "tests/testing.h"
 
 namespace stowplan::agents {
 namespace {
 
-using testing::AllOf;
-using testing::Contains;
-using testing::Each;
-using testing::ElementsAre;
 using testing::Gt;
-using testing::HasSubstr;
-using testing::SizeIs;
-using testing::ThrowsMessage;
 
 // Kahn's algorithm over the units.
 bool IsAcyclic(const sim::OpGraph& graph, const Units& units) {

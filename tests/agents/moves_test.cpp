@@ -1,21 +1,14 @@
 #include "agents/search/moves.h"
 
-#include <algorithm>
-#include <set>
-
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
 #include "agents/placements.h"
 #include "tests/agents/problems.h"
+#include "tests/testing.h"
 
 namespace stowplan::agents {
 namespace {
-
-using testing::Each;
-using testing::ElementsAre;
-using testing::SizeIs;
 
 std::size_t Distance(const UnitPlacement& a, const UnitPlacement& b) {
   std::size_t different = 0;

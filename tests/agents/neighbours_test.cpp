@@ -1,6 +1,6 @@
 #include "agents/search/neighbours.h"
 
-#include <gtest/gtest.h>
+#include "tests/testing.h"
 
 namespace stowplan::agents {
 namespace {

@@ -1,16 +1,10 @@
 // What an agent opens stands in its row: a file may name whoever opens nothing, and no other who starts a program (SECURITY.md).
 // A row that says less than its agent does is found here.
-#include <algorithm>
-#include <fstream>
-#include <iterator>
-#include <set>
-#include <string>
-
-#include <gtest/gtest.h>
 #include <unistd.h>
 
 #include "agents/agent.h"
 #include "tests/agents/problems.h"
+#include "tests/testing.h"
 
 namespace stowplan::agents {
 namespace {

@@ -1,20 +1,11 @@
 // scotch, mincut and metis through the real libraries, on graphs whose best cut is known.
-#include <numeric>
-#include <set>
-#include <thread>
-
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include "agents/agent.h"
 #include "agents/classical/partition_graph.h"
 #include "tests/agents/problems.h"
+#include "tests/testing.h"
 
 namespace stowplan::agents {
 namespace {
-
-using testing::Each;
-using testing::ElementsAre;
 
 // Two cliques of `size` ops, 100 KB on each edge inside, one edge of 1 KB between them. Costs 10 us on a GPU,
 // 40 on the CPU.

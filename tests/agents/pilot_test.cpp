@@ -1,11 +1,7 @@
 // stowplan's own search.
-#include <string>
-#include <vector>
-
-#include <gtest/gtest.h>
-
 #include "agents/evaluator.h"
 #include "tests/agents/problems.h"
+#include "tests/testing.h"
 
 namespace stowplan::agents {
 namespace {

@@ -1,12 +1,8 @@
 #include "agents/placements.h"
 
-#include <cstdint>
-#include <set>
-
-#include <gtest/gtest.h>
-
 #include "agents/random_numbers.h"
 #include "tests/agents/problems.h"
+#include "tests/testing.h"
 
 namespace stowplan::agents {
 namespace {

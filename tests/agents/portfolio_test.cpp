@@ -1,15 +1,9 @@
 // The agent for those who do not want to choose one.
 #include "agents/search/portfolio.h"
 
-#include <algorithm>
-#include <limits>
-
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include "agents/agent.h"
-#include "sim/base/error.h"
 #include "tests/agents/problems.h"
+#include "tests/testing.h"
 
 namespace stowplan::agents {
 namespace {

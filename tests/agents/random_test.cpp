@@ -1,8 +1,5 @@
-#include <numeric>
-
-#include <gtest/gtest.h>
-
 #include "agents/random_numbers.h"
+#include "tests/testing.h"
 
 namespace stowplan::agents {
 namespace {

@@ -1,9 +1,6 @@
 // Work that is shared by several processes: every rank is told what one process alone would have found.
 #include "agents/ranks.h"
 
-#include <atomic>
-#include <mutex>
-
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
@@ -13,6 +10,7 @@
 #include "agents/shared_evaluation.h"
 #include "tests/agents/problems.h"
 #include "tests/agents/threaded_ranks.h"
+#include "tests/testing.h"
 
 namespace stowplan::agents {
 namespace {

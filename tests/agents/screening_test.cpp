@@ -1,13 +1,10 @@
 // What searches see of a screen; the screen itself is tested in tests/sim/screen_test.cpp.
 #include "agents/search/screening.h"
 
-#include <vector>
-
-#include <gtest/gtest.h>
-
 #include "agents/placements.h"
 #include "agents/random_numbers.h"
 #include "tests/agents/problems.h"
+#include "tests/testing.h"
 
 namespace stowplan::agents {
 namespace {

@@ -1,19 +1,11 @@
 // What the table says of every agent's settings is what the agent takes and does.
-#include <cmath>
-#include <fstream>
-#include <limits>
-
 #include <fmt/format.h>
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include "agents/agent.h"
-#include "sim/base/error.h"
+#include "tests/testing.h"
 
 namespace stowplan::agents {
 namespace {
-
-using ::testing::HasSubstr;
 
 class AgentSettingsTest : public ::testing::TestWithParam<AgentRow> {
  protected:

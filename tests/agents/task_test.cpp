@@ -1,19 +1,10 @@
 #include "agents/task.h"
 
-#include <limits>
-
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include "sim/base/error.h"
 #include "tests/agents/problems.h"
+#include "tests/testing.h"
 
 namespace stowplan::agents {
 namespace {
-
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::ThrowsMessage;
 
 sim::Attributes Stage(std::int64_t stage) {
   return {{"stage", sim::Attribute{stage}}};

@@ -1,16 +1,10 @@
 #include "agents/classical/unit_graph.h"
 
-#include <algorithm>
-#include <cstdlib>
-#include <set>
-#include <string>
-#include <utility>
-#include <vector>
-
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
 #include "tests/agents/problems.h"
+#include "tests/testing.h"
 
 namespace stowplan::agents {
 namespace {

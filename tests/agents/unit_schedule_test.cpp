@@ -1,16 +1,11 @@
 #include "agents/classical/unit_schedule.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include "agents/agent.h"
 #include "tests/agents/problems.h"
+#include "tests/testing.h"
 
 namespace stowplan::agents {
 namespace {
-
-using ::testing::ElementsAre;
-using ::testing::IsEmpty;
 
 constexpr sim::Picos kMicro = sim::kPicosPerMicro;
 

@@ -1,22 +1,15 @@
 #include "agents/groupers/unit_tree.h"
 
-#include <algorithm>
-#include <set>
-#include <string>
-
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
 #include "tests/agents/problems.h"
+#include "tests/testing.h"
 
 namespace stowplan::agents {
 namespace {
 
-using testing::Each;
-using testing::ElementsAre;
 using testing::Le;
-using testing::SizeIs;
 
 UnitTree TreeOf(const Task& task) {
   return MakeUnitTree(task.problem->graph(), task.units);

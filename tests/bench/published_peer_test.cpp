@@ -2,20 +2,12 @@
 // what it was given.
 #include "bench/published_peer.h"
 
-#include <filesystem>
-
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include "bench/speed_case.h"
-#include "sim/base/error.h"
 #include "sim/formats/formats.h"
-#include "tests/temp_folder.h"
+#include "tests/testing.h"
 
 namespace stowplan::bench {
 namespace {
-
-using ::testing::ElementsAre;
 
 // "Runtime": the sum of the costs, and 1000 for each input. "Peak": the bytes on each device.
 constexpr const char* kStandIn = R"(

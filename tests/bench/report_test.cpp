@@ -1,18 +1,10 @@
 // The report of results/speed from made-up output of the programs that measure.
 #include "bench/report.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include "sim/base/error.h"
+#include "tests/testing.h"
 
 namespace stowplan::bench {
 namespace {
-
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::Not;
-using ::testing::SizeIs;
 
 // As Google Benchmark writes it: repeated rows as aggregates, and one that ran once.
 constexpr const char* kBenchmarks = R"({

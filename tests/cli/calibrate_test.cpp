@@ -1,9 +1,4 @@
 // stowplan calibrate TRACE…: what it writes, what it refuses, and that what it writes is used.
-#include <algorithm>
-#include <filesystem>
-
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
 #include "cli/calibrate/report.h"
@@ -14,7 +9,7 @@
 #include "tests/cli/program.h"
 #include "tests/cost_models/calibration/fabricated.h"
 #include "tests/tables/golden_file.h"
-#include "tests/temp_folder.h"
+#include "tests/testing.h"
 
 namespace stowplan::cli {
 namespace {
@@ -22,10 +17,6 @@ namespace {
 using cost_models::testing::FabricatedCpuProbes;
 using cost_models::testing::FabricatedProbes;
 using cost_models::testing::FabricatedSteps;
-using ::testing::AllOf;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::Not;
 using testing::ProgramResult;
 using testing::RunStowplan;
 using tests::TempFolder;
@@ -209,14 +200,6 @@ TEST_F(Calibrate, SumsUpForScripts) {
   ExpectRefused({probes_, "--out", folder_ / "p.onnx"}, "ends in .onnx");
 }
 
-TEST_F(Calibrate, StepsAloneAreTold) {
-  const ProgramResult told = RunStowplan({"calibrate", "--steps", steps_, kineto_});
-  EXPECT_EQ(told.status, 0) << told.err;
-  EXPECT_THAT(told.out, AllOf(HasSubstr("mlp.trace: "), HasSubstr("not told: aten::strange"),
-                              HasSubstr("gemm f32 m=4096 n=3072 k=768"), HasSubstr("kineto.json: ")));
-  ExpectRefused({"--steps", probes_}, "is no recording of steps");
-}
-
 TEST_F(Calibrate, RecordingsThatAreNoProbesAreRefused) {
   ExpectRefused({steps_, "--out", out_}, "mlp.trace: records whole steps");
   ExpectRefused({kineto_, "--out", out_}, "kineto.json: records whole steps");
@@ -228,8 +211,7 @@ TEST_F(Calibrate, RecordingsThatAreNoProbesAreRefused) {
   auto other = FabricatedProbes(Noisy()).front().recording;
   other.machine[2].second = {std::string("NVIDIA H100 PCIe")};
   profiler::WriteRecording(folder_ / "other.trace", other);
-  ExpectRefused({probes_, folder_ / "other.trace", "--out", out_},
-                "differ in machine.gpu ('NVIDIA H200' and");
+  ExpectRefused({probes_, folder_ / "other.trace", "--out", out_}, "differ in machine.gpu ('NVIDIA H200'");
 }
 
 TEST(CalibrationReport, TextIsAsInTheGoldenFile) {

@@ -1,15 +1,7 @@
 // What scripts rely on: exit status, JSON alone on standard output, one sentence for bad input, no partial
 // files.
-#include <algorithm>
-#include <filesystem>
-#include <sstream>
-#include <string>
-#include <vector>
-
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
 #include "cli/commands/listing.h"
@@ -19,13 +11,12 @@
 #include "output/csv.h"
 #include "sim/formats/formats.h"
 #include "tests/cli/program.h"
-#include "tests/temp_folder.h"
+#include "tests/testing.h"
 
 namespace stowplan::cli {
 namespace {
 
 using testing::ExpectRefused;
-using ::testing::HasSubstr;
 using testing::JsonOf;
 using testing::ProgramResult;
 using testing::RunStowplan;
@@ -98,110 +89,6 @@ TEST(Cli, NamesOfAnyLengthLeaveTheTableInShape) {
   }
 }
 
-TEST(Cli, WrongCallsGetOneSentence) {
-  ExpectRefused({}, "subcommand");
-  ExpectRefused({"fly"}, "fly");
-  ExpectRefused({"simulate", "--graph", "x"},
-                "--cluster is required; `stowplan simulate --help` lists what there is.");
-  ExpectRefused({"simulate", "net.json", "--cluster", "k40"},
-                "stowplan simulate does not take \"net.json\" (a graph is given as --graph net.json);");
-  ExpectRefused({"list", "agents", "--wrong"}, "stowplan list has no option --wrong;");
-  ExpectRefused({"list", "agents", "tables"},
-                "stowplan list agents: there is no \"tables\"; there are cpu_only,");
-  ExpectRefused({"list", "agents", "rnn", "tables"}, "stowplan list does not take \"tables\"");
-  ExpectRefused({"list", "agents", "rn"}, "(did you mean rnn?)");
-  ExpectRefused({"list", "planets"}, "planets");
-  ExpectRefused({"table", "run", "no_such_table"}, "hierarchical");
-  ExpectRefused({"table", "run", "hierarchical", "--seeds", "0"},
-                "--seeds: \"0\" is not a whole number from 1 to 10,000.");
-  ExpectRefused({"table", "run", "hierarchical", "--samples", "-3"},
-                "--samples: \"-3\" is not a whole number from 1 to 1,000,000,000,000.");
-  ExpectRefused({"table", "run", "hierarchical", "--samples", "x"},
-                "--samples: \"x\" is not a whole number from 1 to");
-  ExpectRefused({"place", "--agent", "brute_force", "--graph", "chain(ops=2000)", "--cluster", kCluster},
-                "more assignments than the limit");
-  ExpectRefused({"table", "run", "hierarchical", "--cells", "rnnlm"}, "ROW/COLUMN");
-  ExpectRefused({"table", "run", "hierarchical", "--cells", "rnnlm/no_such_column"}, "cpu_only");
-  ExpectRefused({"speed", "--graph", "chain", "--cluster", kCluster, "--placements", "many"}, "--placements");
-  ExpectRefused({"speed", "--graph", "chain", "--cluster", kCluster, "--placements", "0"},
-                "--placements: \"0\" is not a whole number from 1 to 10,000,000.");
-}
-
-TEST(Cli, WrongImportsGetOneSentence) {
-  const TempFolder folder;
-  const std::string path = folder.path() + "/model.onnx";
-  formats::WriteFile(path, "no protobuf");
-  ExpectRefused({"graph", "import", path, "--out", "-"}, "in no format that can be imported");
-  ExpectRefused({"graph", "import", path, "--out", "-", "--from", "onnx"}, "ONNX");
-  ExpectRefused({"graph", "import", path, "--out", "-", "--dim", "batch"}, "--dim batch=8");
-  // A model that is cut off in its graph: a build without the ONNX library says so instead, not that it is no JSON.
-  const std::string cut = folder / "cut.onnx";
-  formats::WriteFile(cut, std::string("\x08\x08\x3a\x7f\x0a", 5));
-  ExpectRefused({"graph", "info", cut}, "ONNX");
-  ExpectRefused({"graph", "import", path, "--out", "-", "--from", "msr", "--strict"}, "for ONNX models");
-}
-
-TEST(Cli, WrongNamesGetOneSentence) {
-  ExpectRefused({"graph", "info", "no_such_workload"}, "no_such_workload");
-  ExpectRefused({"simulate", "--graph", "chain", "--cluster", "no_such_cluster", "--placement", "single_gpu"},
-                "no_such_cluster");
-  ExpectRefused({"simulate", "--graph", "chain", "--cluster", kCluster, "--placement", "no_such_agent"},
-                "single_gpu");
-  ExpectRefused({"simulate", "--graph", "chain", "--cluster", kCluster, "--placement", "local_search"},
-                "stowplan place");
-  ExpectRefused({"simulate", "--graph", "chain", "--cluster", kCluster, "--placement", "single_gpu",
-                 "--memory", "tpu=1GiB"},
-                "gpu0");
-  ExpectRefused({"simulate", "--graph", "chain", "--cluster", kCluster, "--placement", "single_gpu",
-                 "--memory", "gpu=1"},
-                "gpu");
-  ExpectRefused(
-      {"simulate", "--graph", "chain", "--cluster", kCluster, "--placement", "single_gpu", "--rules", "fast"},
-      "native");
-  ExpectRefused({"place", "--agent", "random", "--samples", "5"}, "--scenario");
-  ExpectRefused({"place", "--agent", "random(wings=2)", "--graph", "chain", "--cluster", kCluster}, "wings");
-  ExpectRefused({"place", "--agent", "random", "--graph", "chain", "--cluster", kCluster, "--devices", "tpu"},
-                "tpu");
-  ExpectRefused({"place", "--agent", "random", "--graph", "chain", "--cluster", kCluster, "--resume"},
-                "--out");
-  ExpectRefused({"place", "--agent", "random", "--graph", "chain", "--cluster", kCluster, "--log-samples"},
-                "--out");
-}
-
-// What is not known is said before what is missing, and the nearest name with it.
-TEST(Cli, TheNearestNameIsSaid) {
-  ExpectRefused({"simulate", "--grpah", "x"},
-                "stowplan simulate has no option --grpah (did you mean --graph?)");
-  ExpectRefused({"place", "--agnet=random"}, "stowplan place has no option --agnet (did you mean --agent?)");
-  ExpectRefused({"simulat"}, "there is no verb \"simulat\" (did you mean simulate?)");
-  ExpectRefused({"graph", "inof", "chain"}, "there is no verb \"graph inof\" (did you mean info?)");
-  ExpectRefused({"list", "agent"}, "(did you mean agents?)");
-  ExpectRefused({"table", "run", "hierachical"}, "(did you mean hierarchical?)");
-  ExpectRefused({"table", "run", "hierarchical", "--budget", "qiuck"}, "(did you mean quick?)");
-  ExpectRefused({"table", "run", "hierarchical", "--cells", "nmt_2/singel_gpu"},
-                "(did you mean nmt_2/single_gpu?)");
-  ExpectRefused({"graph", "info", "resnet152"}, "(did you mean resnet_152?)");
-  ExpectRefused({"graph", "info", "chain(opps=3)"}, "has no setting 'opps' (did you mean ops?)");
-  ExpectRefused({"graph", "info", "inception_v3(mode=trainig)"}, "(did you mean training?)");
-  const auto place = [](const char* option, const char* value, const std::string& says) {
-    std::vector<std::string> call = {"place", "--graph", "chain", "--samples", "1"};
-    if (std::string(option) != "--cluster") call.insert(call.end(), {"--cluster", kCluster});
-    if (std::string(option) != "--agent") call.insert(call.end(), {"--agent", "random"});
-    call.insert(call.end(), {option, value});
-    ExpectRefused(call, says);
-  };
-  place("--agent", "anealing", "agent 'anealing' is not known (did you mean annealing?)");
-  place("--agent", "annealing(hott=1)", "(did you mean hot?)");
-  place("--cluster", "k8O", "(did you mean k80?)");
-  place("--devices", "gpu2", "(did you mean gpu0?)");
-  place("--grouper", "neigbour", "(did you mean neighbour?)");
-  place("--cost-model", "analitic", "(did you mean analytic?)");
-  place("--interconnect", "fiar", "(did you mean fair?)");
-  place("--rules", "publish", "(did you mean published?)");
-  ExpectRefused({"simulate", "--graph", "chain", "--cluster", kCluster, "--placement", "singlegpu"},
-                "(did you mean single_gpu?)");
-}
-
 // Every number of every verb, those of verbs to come too.
 TEST(Cli, NumbersBeyondTheirRangeAreRefused) {
   int numbers = 0;
@@ -222,8 +109,7 @@ TEST(Cli, NumbersBeyondTheirRangeAreRefused) {
 
 TEST(Cli, ASuffixThatNobodyWritesIsRefused) {
   const TempFolder folder;
-  ExpectRefused({"graph", "convert", "chain", "--out", folder / "g.dot"},
-                "ends in .dot, which is not written here");
+  ExpectRefused({"graph", "convert", "chain", "--out", folder / "g.dot"}, "ends in .dot, which is not");
   ExpectRefused({"graph", "import", "g.onnx", "--out", folder / "g.onnx"}, "known are .json and .json.zst.");
   ExpectRefused({"calibrate", "probes.json", "--out", folder / "p.yaml"}, "ends in .yaml");
   WithProgram([&](const CLI::App& program) {
@@ -249,8 +135,7 @@ TEST(Cli, APlacementMayComeFromStandardInput) {
             JsonOf(RunStowplan({"simulate", "--graph", "chain(ops=4)", "--cluster", kCluster, "--placement",
                                 folder / "p.json", "--json", "-"}))["runtime_us"]);
   ExpectRefused(call, "stowplan: stdin:1:1: is not valid JSON");
-  ExpectRefused({"simulate", "--graph", "-", "--cluster", kCluster, "--placement", "-"},
-                "one of them may be - (standard input)");
+  ExpectRefused({"simulate", "--graph", "-", "--cluster", kCluster, "--placement", "-"}, "one of them may");
 }
 
 TEST(Cli, GraphsThatAreWrittenAreSummedUp) {
@@ -288,8 +173,7 @@ TEST(Cli, TablesAreWrittenForScripts) {
   ExpectRefused({"table", "run", "hierarchical", "--out", folder / "t"}, "holds rows of another table");
   ExpectRefused({"table", "derive", "robustness", "--out", folder / "t"}, "or --force to replace");
   ExpectRefused({"table", "show", "robustness"}, "python3 -m stowplan.report robustness");
-  ExpectRefused({"table", "derive", "robustness", "--resume"},
-                "--resume: table robustness is made of what others ran");
+  ExpectRefused({"table", "derive", "robustness", "--resume"}, "--resume: table robustness is made of what");
 }
 
 // Nobody's bug: a full disk, a closed stream, a reader that has had enough.
@@ -306,17 +190,6 @@ TEST(Cli, StandardOutputThatCannotBeWrittenIsAPlainSentence) {
   EXPECT_EQ(read.err, "1\n") << "silent";
   EXPECT_EQ(testing::RunShell("STOWPLAN list agents > /dev/null 2>&-").status, 0);
   EXPECT_EQ(testing::RunShell("STOWPLAN list planets 2> /dev/full").status, 2);
-}
-
-TEST(Cli, LearnersThatAreNotBuiltSayHow) {
-  const ProgramResult result = testing::RunShell(
-      "mkdir -p tree/cli && touch tree/CMakeCache.txt && cp STOWPLAN tree/cli/stowplan && "
-      "tree/cli/stowplan "
-      "place --agent "
-      "placeto --graph chain --cluster 'k80(gpus=2)'");
-  EXPECT_EQ(result.status, 1);
-  EXPECT_THAT(result.err, ::testing::AnyOf(HasSubstr("tree --target stowplan_rl` builds it"),
-                                           HasSubstr("this build lacks the learning agents")));
 }
 
 TEST(Cli, EveryKindIsListedAsTextAndJson) {
@@ -349,16 +222,6 @@ TEST(Cli, WorkloadsAreListedAsNumbers) {
     return;
   }
   FAIL() << "inception_v3(batch=1) is not listed";
-}
-
-TEST(Cli, GraphInfoHasItsKeys) {
-  const auto json = JsonOf(RunStowplan({"graph", "info", "chain(ops=5)", "--json", "-"}));
-  for (const char* key :
-       {"name", "ops", "edges", "parameters", "flops", "output_bytes", "persistent_bytes"}) {
-    EXPECT_TRUE(json.contains(key)) << key;
-  }
-  EXPECT_EQ(json["ops"], 5);
-  EXPECT_EQ(json["edges"], 4);
 }
 
 TEST(Cli, ConvertedGraphsReadBackTheSame) {
@@ -444,16 +307,7 @@ TEST(Cli, ValuesOfAScenarioAreRefusedWithTheirPlace) {
   refused("workload: chain\ncluster: k80(gpus=99)\n", "4: cluster: k80: setting 'gpus' is '99'");
   refused("workload: chain\ncluster: k80\ncost_model: psychic\n", "5: cost_model: there is no cost model");
   refused("workload: chain\ncluster: k80\ngrouper: neighbour(groups=x)\n", "5: grouper: ");
-  refused("workload: chain\ncluster: k80\nexpert: nobody\n",
-          "5: expert: 'nobody' is neither a placement file nor an agent");
-}
-
-TEST(Cli, AClusterFileIsToldThatItIsToBeACluster) {
-  const TempFolder folder;
-  formats::WriteFile(folder / "c.yaml",
-                     "format: stowplan.clutser\nversion: 1\ndevices: [{name: g, kind: k40}]\n");
-  ExpectRefused({"simulate", "--graph", "chain", "--cluster", folder / "c.yaml", "--placement", "single_gpu"},
-                "c.yaml:1: format is \"stowplan.clutser\", but must be \"stowplan.cluster\" here");
+  refused("workload: chain\ncluster: k80\nexpert: nobody\n", "5: expert: 'nobody' is neither a placement");
 }
 
 TEST(Cli, WhatDoesNotFitTogetherIsRefusedWithBothFiles) {
@@ -471,19 +325,7 @@ TEST(Cli, PricesOfUnknownKindsAreRefused) {
   const std::string graph = folder / "g.json";
   std::ofstream(graph)
       << R"({"format": "stowplan.graph", "version": 1, "ops": [{"name": "a", "type": "T", "cost_us": {"k8O": 1}}]})";
-  ExpectRefused({"graph", "info", graph},
-                graph + ": ops[0].cost_us.k8O prices what is no device class or kind");
-}
-
-TEST(Cli, StandardOutputHoldsOneDocument) {
-  ExpectRefused({"simulate", "--graph", "chain", "--cluster", kCluster, "--placement", "single_gpu", "--json",
-                 "-", "--timeline", "-"},
-                "--json - and --timeline - would mix two documents on standard output");
-  ExpectRefused({"place", "chain", "--cluster", kCluster, "--json", "-", "--html", "-"},
-                "--json - and --html - would mix two documents on standard output");
-  ExpectRefused({"graph", "import", STOWPLAN_SOURCE_DIR "/tests/scenarios/data/msr_small.json", "--out", "-",
-                 "--json", "-"},
-                "--json - and --out - would mix two documents on standard output");
+  ExpectRefused({"graph", "info", graph}, graph + ": ops[0].cost_us.k8O prices what is no device class or");
 }
 
 TEST(Cli, BytesByTypeAreWholeNumbers) {
@@ -503,11 +345,6 @@ TEST(Cli, NothingIsWrittenForBadInput) {
                  "single_gpu", "--trace", folder / "t.json"},
                 "bad.json");
   EXPECT_EQ(folder.Files(), std::vector<std::string>{"bad.json"});
-}
-
-TEST(Cli, AFolderThatDoesNotExistIsRefused) {
-  ExpectRefused({"graph", "convert", "chain", "--out", "/proc/no/such/folder/g.json"},
-                "/proc/no/such/folder/g.json");
 }
 
 TEST(Cli, ScenariosAreReadAndOptionsWin) {

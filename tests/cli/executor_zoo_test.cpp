@@ -1,21 +1,13 @@
 // Every workload of the zoo, at a reduced size, runs for real over two devices with finite numbers.
-#include <algorithm>
-#include <set>
-#include <string>
-
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include "cost_models/cost_models.h"
 #include "profiler/cpu/cpu_executor.h"
 #include "profiler/host_machine.h"
 #include "scenarios/scenarios.h"
 #include "sim/formats/formats.h"
+#include "tests/testing.h"
 
 namespace stowplan::cli {
 namespace {
-
-using ::testing::SizeIs;
 
 struct Reduced {
   const char* workload;

@@ -1,20 +1,11 @@
 // stowplan explain, and the pages of simulate and place, as a user calls them.
-#include <algorithm>
-#include <filesystem>
-#include <sstream>
-
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include "sim/formats/formats.h"
 #include "tests/cli/program.h"
-#include "tests/temp_folder.h"
+#include "tests/testing.h"
 
 namespace stowplan::cli {
 namespace {
 
-using testing::ExpectRefused;
-using ::testing::HasSubstr;
 using testing::JsonOf;
 using testing::RunStowplan;
 using tests::TempFolder;
@@ -79,29 +70,6 @@ TEST(ExplainCli, OnlyWhatWasAskedForIsMadeFaster) {
   }
   std::sort(names.begin(), names.end());
   EXPECT_EQ(names, (std::vector<std::string>{"gpu1", "pcie-gpu0"}));
-}
-
-TEST(ExplainCli, TextFitsEightyColumns) {
-  const auto result = RunStowplan(Explain({}));
-  EXPECT_THAT(result.out, HasSubstr("persistent"))
-      << "weights with the optimizer's state, as the JSON has them";
-  EXPECT_EQ(result.status, 0) << result.err;
-  EXPECT_THAT(result.out, HasSubstr("No placement takes less than"));
-  std::istringstream lines(result.out);
-  for (std::string line; std::getline(lines, line);)
-    EXPECT_LE(std::count_if(line.begin(), line.end(), [](char c) { return (c & 0xC0) != 0x80; }), 80) << line;
-}
-
-TEST(ExplainCli, WrongCallsGetOneSentence) {
-  ExpectRefused(Explain({"--devices", "gpu7"}), "\"gpu7\" is no device, kind or class");
-  ExpectRefused(Explain({"--links", "pcie-gpu0,wire"}), "\"wire\" is no link of cluster");
-  ExpectRefused(Explain({"--faster", "1"}), "--faster 1: above 1 is wanted");
-  for (const char* faster : {"0", "-2", "1e9", "nan"})
-    ExpectRefused(Explain({"--faster", faster}), "is not a number from 1 to 1000.");
-  ExpectRefused(Explain({"--json", "-", "--html", "-"}), "would mix two documents");
-  ExpectRefused(Explain({"--html", "/proc/no/such/folder/page.html"}), "/proc/no/such/folder");
-  ExpectRefused({"explain", "--graph", "chain", "--cluster", "k80", "--placement", "local_search"},
-                "stowplan place");
 }
 
 TEST(ExplainCli, SimulateAndPlaceWriteThePage) {

@@ -1,19 +1,13 @@
 // stowplan export: from a run to another program's file and back, to the same picosecond; and what it refuses.
-#include <filesystem>
-
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include "scenarios/scenarios.h"
 #include "sim/formats/formats.h"
 #include "tests/cli/program.h"
-#include "tests/temp_folder.h"
+#include "tests/testing.h"
 
 namespace stowplan::cli {
 namespace {
 
 using testing::ExpectRefused;
-using ::testing::HasSubstr;
 using testing::JsonOf;
 using testing::ProgramResult;
 using testing::RunStowplan;
@@ -99,9 +93,7 @@ TEST(Export, KnowsTheGraphThatWasPlaced) {
 
 TEST(Export, RefusesWhatItCannotRead) {
   const TempFolder folder;
-  ExpectRefused({"export", "expert", "--to", "dot"},
-                "there is no such folder of a run or placement file; the placement of an agent is exported "
-                "with --graph");
+  ExpectRefused({"export", "expert", "--to", "dot"}, "there is no such folder of a run or placement file");
   formats::WriteFile(folder / "placement.json", "{}");
   ExpectRefused({"export", folder / "placement.json", "--to", "dot"}, "give --graph G --cluster C");
   ExpectRefused({"export", "expert", "--graph", kGraph, "--cluster", kExportCluster, "--to", "dott"},
@@ -116,8 +108,7 @@ TEST(Export, RefusesWhatItCannotRead) {
     source[key] = "/dev/zero";
     formats::WriteFile(folder / "run.json", nlohmann::json{{"source", source}}.dump());
     formats::WriteFile(folder / "placement.json", "{}");
-    ExpectRefused({"export", folder.path(), "--to", "dot"},
-                  "is /dev/zero, a device, a pipe or standard input");
+    ExpectRefused({"export", folder.path(), "--to", "dot"}, "is /dev/zero, a device, a pipe or standard");
   }
   std::filesystem::remove(folder / "placement.json");
   // So many keys that looking through those before for each would take minutes.

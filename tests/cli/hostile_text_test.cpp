@@ -1,24 +1,13 @@
 // Texts of files and calls are text wherever they go: no formula in a CSV, no command in LaTeX, no element in HTML and Markdown,
 // nothing but text on a terminal. Every verb that there is is called with such texts, and everything that it wrote is looked
 // through.
-#include <algorithm>
-#include <cstdlib>
-#include <filesystem>
-#include <map>
-#include <set>
-#include <string>
-#include <vector>
-
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
 #include "agents/agent.h"
 #include "cli/command.h"
-#include "sim/base/error.h"
 #include "sim/formats/formats.h"
 #include "tests/cli/program.h"
-#include "tests/temp_folder.h"
+#include "tests/testing.h"
 
 namespace stowplan::cli {
 namespace {

@@ -1,10 +1,8 @@
 // Tests that need the learning agents are skipped where the build has none.
 #pragma once
 
-#include <gtest/gtest.h>
-
 #include "agents/agent.h"
-#include "sim/base/error.h"
+#include "tests/testing.h"
 
 namespace stowplan::testing {
 

@@ -2,10 +2,6 @@
 #include "cli/place/place_report.h"
 
 #include <regex>
-#include <sstream>
-
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include "agents/bounds/bounds.h"
 #include "cli/place/device_modules.h"
@@ -15,13 +11,11 @@
 #include "problem/loaded_problem.h"
 #include "problem/placement_source.h"
 #include "tests/cli/program.h"
+#include "tests/testing.h"
 
 namespace stowplan::cli {
 namespace {
 
-using ::testing::AllOf;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 using testing::RunStowplan;
 
 const std::string kLlama =
@@ -30,17 +24,6 @@ const std::string kLlama =
 void ExpectNarrow(const std::string& text) {
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) EXPECT_LE(output::TextWidth(line), 80U) << line;
-}
-
-TEST(PlaceReport, IsNarrowAndSaysEverything) {
-  const auto told =
-      RunStowplan({"place", kLlama, "--cluster", "a100(gpus=2)", "--agent", "expert", "--grouper", "module"});
-  EXPECT_EQ(told.status, 0) << told.err;
-  ExpectNarrow(told.out);
-  EXPECT_THAT(told.out, AllOf(HasSubstr("fits,"), HasSubstr("What bounds it: "),
-                              HasSubstr("No placement takes less than"), HasSubstr("at its peak"),
-                              HasSubstr("\nmodules\n"), HasSubstr("layer0 to layer1"), HasSubstr("prices: "),
-                              HasSubstr("gap ")));
 }
 
 // Every byte of a peak is in one part.

@@ -1,26 +1,17 @@
 // stowplan place: its files, what interrupts it, and what goes on after.
-#include <chrono>
-#include <filesystem>
-#include <string>
-#include <thread>
-
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 #include <signal.h>
 
 #include "output/interrupt.h"
 #include "sim/formats/formats.h"
 #include "tests/cli/program.h"
-#include "tests/temp_folder.h"
+#include "tests/testing.h"
 
 namespace stowplan::cli {
 namespace {
 
 using testing::ExpectRefused;
-using ::testing::HasSubstr;
 using testing::JsonOf;
-using testing::ProgramResult;
 using testing::RunStowplan;
 using tests::TempFolder;
 
@@ -69,22 +60,6 @@ TEST(Place, SaysWhoOfThePortfolioFoundTheBest) {
   const std::string told =
       RunStowplan({"place", "diamond(width=6)", "--cluster", kPlaceCluster, "--samples", "200"}).out;
   EXPECT_THAT(told, HasSubstr("ound by " + all["found_by"].get<std::string>() + ", one of the portfolio."));
-}
-
-TEST(Place, WhatWouldDoNothingIsRefused) {
-  const auto refused = [](const std::vector<std::string>& more, const std::string& says) {
-    std::vector<std::string> words = {"place",       "diamond(width=6)", "--cluster",
-                                      kPlaceCluster, "--samples",        "4"};
-    words.insert(words.end(), more.begin(), more.end());
-    ExpectRefused(words, says);
-  };
-  refused({"--agent", "random", "--init", "nosuch.ckpt"}, "--init: random learns nothing");
-  refused({"--init", "nosuch.ckpt"}, "--init: portfolio learns nothing");
-  refused({"--learn", "no"}, "--learn no: portfolio learns nothing");
-  refused({"--agent", "expert", "--within", "2"}, "--within: expert makes one placement");
-  refused({"--out", ""}, "--out: a folder's name is wanted.");
-  refused({"--html", ""}, "--html: a file's name is wanted.");
-  ExpectRefused({"graph", "convert", "chain", "--out", ""}, "--out: a file's name is wanted.");
 }
 
 TEST(Place, SaysWhenNothingFits) {
@@ -198,8 +173,7 @@ TEST(Place, KilledSearchesGoOn) {
     auto resumed = budget;
     resumed.emplace_back("--resume");
     ASSERT_EQ(RunStowplan(call("whole", budget)).status, 0);
-    ExpectRefused(call("parts", {"--samples", samples, "--seed", "4", "--resume"}),
-                  "holds results of something else");
+    ExpectRefused(call("parts", {"--samples", samples, "--seed", "4", "--resume"}), "holds results of");
     ASSERT_EQ(RunStowplan(call("parts", resumed)).status, 0) << agent;
     for (const char* file : {"placement.json", "samples.csv", "outcome.json"})
       EXPECT_EQ(formats::ReadFile(folder / (std::string("parts/") + file)),

@@ -1,19 +1,11 @@
 #include "tests/cli/program.h"
 
-#include <algorithm>
-#include <cstdlib>
-#include <fstream>
-#include <sstream>
-#include <string_view>
-
 #include <fcntl.h>
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "tests/temp_folder.h"
+#include "tests/testing.h"
 
 namespace stowplan::testing {
 namespace {

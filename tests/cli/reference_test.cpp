@@ -1,32 +1,19 @@
 // Help, manual pages and completion are made of what the verbs declare, those of verbs to come too.
 #include "cli/reference.h"
 
-#include <algorithm>
-#include <set>
-#include <sstream>
-
 #include <CLI/CLI.hpp>
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include "cli/command.h"
 #include "cli/commands/completions.h"
 #include "cli/program.h"
-#include "sim/base/error.h"
 #include "sim/formats/formats.h"
 #include "tests/cli/program.h"
-#include "tests/temp_folder.h"
+#include "tests/testing.h"
 
 namespace stowplan::cli {
 namespace {
 
-using ::testing::Contains;
-using ::testing::ElementsAre;
 using testing::ExpectRefused;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using ::testing::IsSupersetOf;
-using ::testing::Not;
 using testing::RunShell;
 using testing::RunStowplan;
 using tests::TempFolder;
@@ -62,13 +49,6 @@ TEST(Reference, EveryVerbHasExamplesThatItTakes) {
       }
     }
   });
-}
-
-TEST(Reference, HelpShowsExamplesAndStatuses) {
-  const auto place = RunStowplan({"place", "--help"});
-  EXPECT_EQ(place.status, 0);
-  EXPECT_THAT(place.out, HasSubstr("Examples:\n  stowplan place "));
-  EXPECT_THAT(RunStowplan({"--help"}).out, HasSubstr("130 stopped by Ctrl-C"));
 }
 
 TEST(Reference, ManualPagesSayWhatTheReferenceSays) {
@@ -130,12 +110,6 @@ TEST(Completion, NamesByWhatTheOptionTakes) {
   EXPECT_THAT(Complete({"calibrate", "--table", "mars"}), ElementsAre("mars", "mars-pretraining"));
 }
 
-TEST(Completion, NothingWhereAFileIsWanted) {
-  EXPECT_THAT(Complete({"place", "--out", ""}), IsEmpty());
-  EXPECT_THAT(Complete({"table", "derive", "--from", ""}), IsEmpty());
-  EXPECT_THAT(Complete({"place", "--samples", ""}), IsEmpty());
-}
-
 // The scripts as the shells run them, with the program itself.
 TEST(Completion, BashAsksTheProgram) {
   const std::string ask =
@@ -149,16 +123,6 @@ TEST(Completion, BashAsksTheProgram) {
       "echo "
       "\"${COMPREPLY[@]}\"";
   EXPECT_EQ(RunShell(empty).out, "info import convert\n");
-}
-
-TEST(Completion, ZshAndFishTakeTheirScripts) {
-  for (const char* shell : {"zsh", "fish"}) {
-    EXPECT_THAT(RunStowplan({"completion", shell}).out, HasSubstr("completion words -- "));
-    if (RunShell(std::string("command -v ") + shell).status != 0) continue;
-    const auto parsed = RunShell(std::string("STOWPLAN completion ") + shell + " > s && " + shell + " -n s");
-    EXPECT_EQ(parsed.status, 0) << parsed.err;
-  }
-  ExpectRefused({"completion", "bsh"}, "(did you mean bash?)");
 }
 
 }  // namespace

@@ -1,19 +1,14 @@
 // What `stowplan place --log-samples` writes can be evaluated again and gives the same.
 #include "cli/place/sample_log.h"
 
-#include <filesystem>
-#include <set>
-
-#include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
 #include "output/csv.h"
 #include "problem/loaded_problem.h"
-#include "sim/base/error.h"
 #include "sim/formats/formats.h"
 #include "tables/kept_placement.h"
 #include "tests/cli/program.h"
-#include "tests/temp_folder.h"
+#include "tests/testing.h"
 
 namespace stowplan::cli {
 namespace {

@@ -1,15 +1,10 @@
 // Our graphs against tables/papers/workloads.csv.
-#include <algorithm>
-#include <cmath>
-#include <map>
-
-#include <gtest/gtest.h>
-
 #include "cli/commands/listing.h"
 #include "output/csv.h"
 #include "scenarios/scenarios.h"
 #include "scenarios/sizes.h"
 #include "sim/formats/formats.h"
+#include "tests/testing.h"
 
 namespace stowplan::cli {
 namespace {

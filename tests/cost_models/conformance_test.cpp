@@ -1,24 +1,19 @@
 // What every cost model owes, over the table: a new row is tested before its author has written a test.
 //
 // Each row is tried by its bare name and, where it reads a parameter file, with one.
-
-#include <cmath>
-
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
 #include "cost_models/ops/op_types.h"
 #include "sim/formats/formats.h"
 #include "tests/cost_models/testing.h"
-#include "tests/temp_folder.h"
+#include "tests/testing.h"
 
 namespace stowplan::cost_models {
 namespace {
 
 using testing::DeviceOf;
 using testing::GraphOf;
-using ::testing::HasSubstr;
 using testing::InputErrorOf;
 using testing::LastOp;
 using testing::OpCase;

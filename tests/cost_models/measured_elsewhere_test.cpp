@@ -1,10 +1,8 @@
 // Times measured on one kind, asked for on another: by the ratio of what a model says of both.
 #include "cost_models/models/measured_elsewhere.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include "tests/cost_models/testing.h"
+#include "tests/testing.h"
 
 namespace stowplan::cost_models {
 namespace {

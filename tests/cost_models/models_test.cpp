@@ -1,19 +1,12 @@
 // Values of each model against closed forms.
-
-#include <fstream>
-
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include "cost_models/parameters/ratio_curve.h"
 #include "sim/cost_model.h"
 #include "tests/cost_models/testing.h"
-#include "tests/temp_folder.h"
+#include "tests/testing.h"
 
 namespace stowplan::cost_models {
 namespace {
 
-using ::testing::HasSubstr;
 using testing::InputErrorOf;
 using testing::OpCase;
 using testing::PriceOf;

@@ -1,12 +1,7 @@
 #include "cost_models/ops/op_types.h"
 
-#include <algorithm>
-#include <fstream>
-#include <set>
-
-#include <gtest/gtest.h>
-
 #include "tests/cost_models/testing.h"
+#include "tests/testing.h"
 
 namespace stowplan::cost_models {
 namespace {

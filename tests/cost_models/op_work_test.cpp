@@ -1,13 +1,8 @@
 #include "cost_models/ops/op_work.h"
 
-#include <algorithm>
-#include <cmath>
-
-#include <gtest/gtest.h>
-
 #include "cost_models/ops/op_types.h"
-#include "sim/base/error.h"
 #include "tests/cost_models/testing.h"
+#include "tests/testing.h"
 
 namespace stowplan::cost_models {
 namespace {

@@ -1,16 +1,12 @@
 #include "cost_models/parameters/parameters.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include "sim/formats/formats.h"
 #include "tests/cost_models/testing.h"
-#include "tests/temp_folder.h"
+#include "tests/testing.h"
 
 namespace stowplan::cost_models {
 namespace {
 
-using ::testing::HasSubstr;
 using testing::InputErrorOf;
 
 const testing::OpCase kOp = {"Relu", 0, {{{10}}}, {{{10}}}, {}};
@@ -142,14 +138,12 @@ TEST(Parameters, OtherFilesAreRefused) {
 
 TEST(Parameters, RatesAndLinksAreChecked) {
   EXPECT_THAT(ErrorOf(With("\"rates\":[1.0", "\"rates\":[0.9")), HasSubstr("must begin with 1"));
-  EXPECT_THAT(ErrorOf(With("\"rates\":[1.0,0.6", "\"rates\":[1.0,1.6")),
-              HasSubstr("rates[1] must be a number between"));
+  EXPECT_THAT(ErrorOf(With("\"rates\":[1.0,0.6", "\"rates\":[1.0,1.6")), HasSubstr("rates[1] must be a"));
   EXPECT_THAT(ErrorOf(With("{\"bytes\":0,", "{\"bytes\":4,")), HasSubstr("knots[0] must be at 0 bytes"));
   EXPECT_THAT(
       ErrorOf(With("{\"bytes\":1048576,\"us\":22.5", "{\"bytes\":1048576,\"us\":2.0")),
       HasSubstr("knots[1] must be at 0 bytes, or have more bytes than the knot before it and no less time"));
-  EXPECT_THAT(ErrorOf(With("h200-pinned", "pcie4-x16")),
-              HasSubstr("is 'pcie4-x16', a link kind of the catalogue"));
+  EXPECT_THAT(ErrorOf(With("h200-pinned", "pcie4-x16")), HasSubstr("is 'pcie4-x16', a link kind of the"));
   Parameters twice = testing::ExampleParameters(kOp);
   twice.links.push_back(twice.links.front());
   EXPECT_THAT(ErrorOf(PrintParameters(twice)), HasSubstr("is about 'h200-pinned' a second time"));

@@ -4,6 +4,7 @@
 #include <rapidcheck/gtest.h>
 
 #include "tests/cost_models/testing.h"
+#include "tests/testing.h"
 
 namespace stowplan::cost_models {
 namespace {

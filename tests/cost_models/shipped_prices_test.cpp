@@ -1,17 +1,13 @@
 // The prices of real GPUs that ship with stowplan: which kinds have them, and that they answer sensibly.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include "cost_models/embedded_data.h"
 #include "cost_models/parameters/parameters.h"
 #include "sim/formats/document/compression.h"
 #include "tests/cost_models/testing.h"
-#include "tests/temp_folder.h"
+#include "tests/testing.h"
 
 namespace stowplan::cost_models {
 namespace {
 
-using ::testing::HasSubstr;
 using testing::OpCase;
 using testing::PriceOf;
 

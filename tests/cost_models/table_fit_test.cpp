@@ -1,21 +1,16 @@
 #include "cost_models/calibration/table_fit.h"
 
-#include <cmath>
-
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
 #include "cost_models/calibration/small_linear.h"
 #include "tests/cost_models/testing.h"
+#include "tests/testing.h"
 
 namespace stowplan::cost_models {
 namespace {
 
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 using testing::InputErrorOf;
-using ::testing::IsEmpty;
 
 // A step that is a sum: flops at an efficiency for each class, and ops at a dispatch cost.
 struct ModelledStep {

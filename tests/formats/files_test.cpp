@@ -1,25 +1,19 @@
 #include <csignal>
-#include <filesystem>
-#include <fstream>
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <zlib.h>
 
-#include "sim/base/error.h"
 #include "sim/formats/formats.h"
 #include "sim/formats/frames.h"
 #include "sim/formats/outputs.h"
 #include "tests/formats/testing.h"
-#include "tests/temp_folder.h"
+#include "tests/testing.h"
 
 namespace stowplan::formats {
 namespace {
 
 namespace fs = std::filesystem;
-using ::testing::HasSubstr;
 
 class Files : public ::testing::Test {
  protected:

@@ -1,14 +1,9 @@
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include "sim/formats/formats.h"
 #include "tests/formats/testing.h"
+#include "tests/testing.h"
 
 namespace stowplan::formats {
 namespace {
-
-using ::testing::HasSubstr;
-using ::testing::StartsWith;
 
 sim::OpGraph ParseOps(const std::string& ops) {
   return ParseGraph(R"({"format": "stowplan.graph", "version": 1, "name": "g", "ops": [)" + ops + "]}",
@@ -146,72 +141,74 @@ TEST(Graph, PrintsOneOpALine) {
 
 // ---- what is refused ----------------------------------------------------------------------------
 
-TEST(GraphRefuses, OtherFormatsAndVersions) {
-  EXPECT_EQ(MessageOf([] { ParseGraph(R"({"format": "stowplan.placement", "version": 1})", "g.json"); }),
-            "g.json: format is \"stowplan.placement\", but must be \"stowplan.graph\" here");
+TEST(GraphRefuses, WithThePlace) {
+  const auto other = [](const char* text) { return MessageOf([&] { ParseGraph(text, "g.json"); }); };
+  EXPECT_THAT(other(R"({"format": "stowplan.placement", "version": 1})"), StartsWith("g.json: format is "));
+  EXPECT_THAT(other(R"({"format": "stowplan.graph", "version": 2, "ops": []})"), HasSubstr("version is 2"));
+  EXPECT_THAT(other(R"({"format": "stowplan.graph", "version": 1, "name": "\t"})"), HasSubstr(": name must"));
+  EXPECT_THAT(MessageOf([] { sim::OpGraph().Finish(); }), HasSubstr("at least one op"));
+  for (const auto& [ops, says] : {
+           std::pair{"", "ops must hold at least one op"},
+           {"7", "ops[0] must be an object, but is 7"},
+           {R"({"type": "T"})", "ops[0] has no \"name\""},
+           {R"({"name": "a"})", "ops[0] has no \"type\""},
+           {R"({"name": 3, "type": "T"})", "ops[0].name must be text, but is 3"},
+           {R"({"name": "", "type": "T"})", "ops[0].name must be a name"},
+           {R"({"name": "a\nb", "type": "T"})", "ops[0].name must be a name"},
+           {R"({"name": "a:0", "type": "T"})", "ops[0].name is \"a:0\""},
+           {R"({"name": "a", "type": "T"}, {"name": "a", "type": "U"})",
+            "ops[1].name is \"a\", as is ops[0]"},
+       })
+    EXPECT_THAT(ErrorOfOps(ops), StartsWith(std::string("g.json: ") + says));
+  // What stands in an op `a` of type T beside its name.
+  for (const auto& [rest, says] : {
+           std::pair{R"("flop": 3)", "flop is not known here"},
+           {R"("outputs": [{"size": 3}])", "outputs[0].size is not known here"},
+           {R"("inputs": "b")", "inputs must be a list, but is \"b\""},
+           {R"("phase": "sideways")", "phase must be one of forward, backward and update"},
+           {R"("attributes": [])", "attributes must be an object"},
+           {R"("cost_us": "5us")", "cost_us must be a number of microseconds"},
+           {R"("colocate": "x\u0085y")", "colocate must be text without control characters"},
+           {R"("group": "x\u0085y")", "group must be text without control characters"},
+           {R"("outputs": [{"dtype": "f\n32"}])", "outputs[0].dtype must be one of f64, f32, "},
+           {R"("inputs": ["b:0"])", "inputs[0] names the op \"b\""},
+           {R"("control": ["b"])", "control[0] names the op \"b\""},
+           {R"("inputs": ["a:99999999999"])", "inputs[0] names output 99999999999"},
+           {R"("outputs": [{"bytes": -5}])",
+            "outputs[0].bytes must be a whole number between 0 and 1125899906842624"},
+           {R"("workspace_bytes": 1125899906842625)", "workspace_bytes must be"},
+           {R"("workspace_bytes": 1e300)", "workspace_bytes must be"},
+           {R"("cost_us": 1.5e12)", "cost_us must be a number between 0 and 1000000000000"},
+           {R"("cost_us": {"k80": -1})", "cost_us.k80 must be a number between 0 and 1000000000000"},
+           {R"("flops": -1)", "flops must be a number between"},
+           {R"("framework_ops": -1)", "framework_ops must be"},
+           {R"("outputs": [{"shape": [1048576, 1048576, 2048]}])", "outputs[0].shape has more than 2^50"},
+       })
+    EXPECT_THAT(ErrorOfOps(std::string(R"({"name": "a", "type": "T", )") + rest + "}"),
+                StartsWith(std::string("g.json: ops[0].") + says));
+  EXPECT_THAT(
+      ErrorOfOps(
+          R"({"name": "a", "type": "T", "outputs": [{}]}, {"name": "b", "type": "T", "inputs": ["a:1"]})"),
+      StartsWith("g.json: ops[1].inputs[0] names output 1 of \"a\", which has 1 output"));
+  EXPECT_THAT(
+      ErrorOfOps(
+          R"({"name": "a", "type": "T", "outputs": [{}, {"alias": "b"}]}, {"name": "b", "type": "T", "outputs": [{}]})"),
+      StartsWith("g.json: ops[0].outputs[1].alias is \"b\""));
+  EXPECT_THAT(ErrorOfOps(R"({"name": "a", "type": "T", "flops": NaN})"), HasSubstr("is not valid JSON"));
+  EXPECT_THAT(ErrorOfOps(R"({"name": "a", "type": "T", "flops": 1e400})"), HasSubstr("number overflow"));
   EXPECT_EQ(
-      MessageOf([] { ParseGraph(R"({"format": "stowplan.graph", "version": 2, "ops": []})", "g.json"); }),
-      "g.json: version is 2, but this program knows stowplan.graph only up to version 1");
-}
-
-TEST(GraphRefuses, UnknownKeys) {
-  EXPECT_EQ(ErrorOfOps(R"({"name": "a", "type": "T", "flop": 3})"),
-            "g.json: ops[0].flop is not known here; the known keys are name, type, inputs, control, outputs, "
-            "persistent_bytes, workspace_bytes, flops, framework_ops, colocate, group, phase, cost_us and "
-            "attributes");
-  EXPECT_EQ(
-      ErrorOfOps(R"({"name": "a", "type": "T", "outputs": [{"size": 3}]})"),
-      "g.json: ops[0].outputs[0].size is not known here; the known keys are bytes, dtype, shape and alias");
-}
-
-TEST(GraphRefuses, MissingAndWrongKinds) {
-  EXPECT_EQ(ErrorOfOps(R"({"type": "T"})"), "g.json: ops[0] has no \"name\", which is required");
-  EXPECT_EQ(ErrorOfOps(R"({"name": "a"})"), "g.json: ops[0] has no \"type\", which is required");
-  EXPECT_EQ(ErrorOfOps(R"({"name": 3, "type": "T"})"), "g.json: ops[0].name must be text, but is 3");
-  EXPECT_EQ(ErrorOfOps(R"({"name": "", "type": "T"})"),
-            "g.json: ops[0].name must be a name: not empty, without control characters, but is \"\"");
-  EXPECT_THAT(ErrorOfOps(R"({"name": "a\nb", "type": "T"})"), HasSubstr("without control characters"));
-  EXPECT_EQ(ErrorOfOps("7"), "g.json: ops[0] must be an object, but is 7");
-  EXPECT_EQ(ErrorOfOps(R"({"name": "a", "type": "T", "inputs": "b"})"),
-            "g.json: ops[0].inputs must be a list, but is \"b\"");
-  EXPECT_EQ(ErrorOfOps(R"({"name": "a", "type": "T", "phase": "sideways"})"),
-            "g.json: ops[0].phase must be one of forward, backward and update, but is \"sideways\"");
-  EXPECT_EQ(ErrorOfOps(R"({"name": "a", "type": "T", "attributes": []})"),
-            "g.json: ops[0].attributes must be an object, but is a list");
-  EXPECT_EQ(ErrorOfOps(R"({"name": "a", "type": "T", "cost_us": "5us"})"),
-            "g.json: ops[0].cost_us must be a number of microseconds, or an object of such numbers by device "
-            "kind or class");
-}
-
-TEST(GraphRefuses, NoOps) {
-  EXPECT_EQ(ErrorOfOps(""), "g.json: ops must hold at least one op");
-  EXPECT_EQ(MessageOf([] { sim::OpGraph().Finish(); }), "a graph needs at least one op");
+      ParseOps(R"({"name": "a", "type": "T", "workspace_bytes": 1125899906842624})").ops[0].workspace_bytes,
+      sim::kMaxBytes);
 }
 
 // Cost models would price them as f32.
 TEST(GraphRefuses, NumberFormatsThatNoCostModelKnows) {
   for (const std::string wrong : {"float32", "F32", "half", "nonsense", ""}) {
-    EXPECT_EQ(
-        ErrorOfOps(R"({"name": "a", "type": "T", "outputs": [{}, {"dtype": ")" + wrong + R"("}]})"),
-        "g.json: ops[0].outputs[1].dtype must be one of f64, f32, f16, bf16, f8, f4, i64, i32, i16, i8, "
-        "i4, u64, u32, u16, u8, u4 and bool, but is \"" +
-            wrong + "\"");
+    EXPECT_THAT(ErrorOfOps(R"({"name": "a", "type": "T", "outputs": [{}, {"dtype": ")" + wrong + R"("}]})"),
+                StartsWith("g.json: ops[0].outputs[1].dtype must be one of f64, f32, f16"));
   }
   EXPECT_EQ(ParseOps(R"({"name": "a", "type": "T", "outputs": [{"dtype": "bf16"}]})").ops[0].outputs[0].dtype,
             "bf16");
-}
-
-TEST(GraphRefuses, ControlCharactersInFreeText) {
-  for (const char* key : {"colocate", "group"}) {
-    EXPECT_EQ(
-        ErrorOfOps(std::string(R"({"name": "a", "type": "T", ")") + key + R"(": "x\u0085y"})"),
-        std::string("g.json: ops[0].") + key + " must be text without control characters, but is \"x?y\"");
-  }
-  EXPECT_THAT(ErrorOfOps(R"({"name": "a", "type": "T", "outputs": [{"dtype": "f\n32"}]})"),
-              HasSubstr("dtype must be one of f64, f32, "));
-  EXPECT_THAT(
-      MessageOf([] { ParseGraph(R"({"format": "stowplan.graph", "version": 1, "name": "\t"})", "g.json"); }),
-      StartsWith("g.json: name must be a name"));
 }
 
 TEST(GraphRefuses, PricesOfUnknownKindsWhereACatalogueIsGiven) {
@@ -220,43 +217,12 @@ TEST(GraphRefuses, PricesOfUnknownKindsWhereACatalogueIsGiven) {
   const auto error = [&](const std::string& cost) {
     return MessageOf([&] { ParseGraph(head + cost + "}]}", "g.json", &SampleCatalogue()); });
   };
-  EXPECT_EQ(
-      error(R"({"gpu": 1, "gpu-b": 2})"),
-      "g.json: ops[0].cost_us.gpu-b prices what is no device class or kind of the catalogue; those are cpu, "
-      "gpu, cpu-a, cpu-bare, gpu-a and gpu-one");
-  EXPECT_EQ(error("{}"),
-            "g.json: ops[0].cost_us must price at least one device kind or class, or be left out");
+  EXPECT_THAT(error(R"({"gpu": 1, "gpu-b": 2})"),
+              StartsWith("g.json: ops[0].cost_us.gpu-b prices what is no"));
+  EXPECT_THAT(error("{}"), StartsWith("g.json: ops[0].cost_us must price at least one"));
   const auto good =
       ParseGraph(head + R"({"cpu": 1, "gpu": 2, "gpu-one": 3}}]})", "g.json", &SampleCatalogue());
   EXPECT_EQ(good.ops[0].cost_us_by_kind.size(), 3u);
-}
-
-TEST(GraphRefuses, DuplicateNames) {
-  EXPECT_EQ(ErrorOfOps(R"({"name": "a", "type": "T"}, {"name": "a", "type": "U"})"),
-            "g.json: ops[1].name is \"a\", as is ops[0].name; names must be unique");
-}
-
-TEST(GraphRefuses, NamesThatLookLikeOutputs) {
-  EXPECT_EQ(ErrorOfOps(R"({"name": "a:0", "type": "T"})"),
-            "g.json: ops[0].name is \"a:0\", but must not end in ':' and digits, which is how outputs are "
-            "written; rename it");
-}
-
-TEST(GraphRefuses, DanglingNames) {
-  EXPECT_EQ(ErrorOfOps(R"({"name": "a", "type": "T", "inputs": ["b:0"]})"),
-            "g.json: ops[0].inputs[0] names the op \"b\", which is not in the graph");
-  EXPECT_EQ(ErrorOfOps(R"({"name": "a", "type": "T", "control": ["b"]})"),
-            "g.json: ops[0].control[0] names the op \"b\", which is not in the graph");
-  EXPECT_EQ(
-      ErrorOfOps(
-          R"({"name": "a", "type": "T", "outputs": [{}]}, {"name": "b", "type": "T", "inputs": ["a:1"]})"),
-      "g.json: ops[1].inputs[0] names output 1 of \"a\", which has 1 output");
-  EXPECT_EQ(ErrorOfOps(R"({"name": "a", "type": "T", "inputs": ["a:99999999999"]})"),
-            "g.json: ops[0].inputs[0] names output 99999999999, which no op has");
-  EXPECT_EQ(
-      ErrorOfOps(
-          R"({"name": "a", "type": "T", "outputs": [{}, {"alias": "b"}]}, {"name": "b", "type": "T", "outputs": [{}]})"),
-      "g.json: ops[0].outputs[1].alias is \"b\", but must be one of the op's inputs, \"persistent\" or null");
 }
 
 TEST(GraphRefuses, Cycles) {
@@ -267,37 +233,11 @@ TEST(GraphRefuses, Cycles) {
               HasSubstr("the ops 'a' -> 'a' form a cycle"));
 }
 
-TEST(GraphRefuses, NegativeHugeAndNonFiniteNumbers) {
-  EXPECT_EQ(
-      ErrorOfOps(R"({"name": "a", "type": "T", "outputs": [{"bytes": -5}]})"),
-      "g.json: ops[0].outputs[0].bytes must be a whole number between 0 and 1125899906842624, but is -5");
-  EXPECT_EQ(
-      ParseOps(R"({"name": "a", "type": "T", "workspace_bytes": 1125899906842624})").ops[0].workspace_bytes,
-      sim::kMaxBytes);
-  EXPECT_THAT(ErrorOfOps(R"({"name": "a", "type": "T", "workspace_bytes": 1125899906842625})"),
-              HasSubstr("ops[0].workspace_bytes must be"));
-  EXPECT_THAT(ErrorOfOps(R"({"name": "a", "type": "T", "workspace_bytes": 1e300})"),
-              HasSubstr("ops[0].workspace_bytes must be"));
-  EXPECT_EQ(ErrorOfOps(R"({"name": "a", "type": "T", "cost_us": 1.5e12})"),
-            "g.json: ops[0].cost_us must be a number between 0 and 1000000000000, but is 1500000000000");
-  EXPECT_EQ(ErrorOfOps(R"({"name": "a", "type": "T", "cost_us": {"k80": -1}})"),
-            "g.json: ops[0].cost_us.k80 must be a number between 0 and 1000000000000, but is -1");
-  EXPECT_THAT(ErrorOfOps(R"({"name": "a", "type": "T", "flops": -1})"),
-              HasSubstr("ops[0].flops must be a number between"));
-  EXPECT_THAT(ErrorOfOps(R"({"name": "a", "type": "T", "framework_ops": -1})"),
-              HasSubstr("ops[0].framework_ops must be"));
-  EXPECT_THAT(ErrorOfOps(R"({"name": "a", "type": "T", "flops": NaN})"), HasSubstr("is not valid JSON"));
-  EXPECT_THAT(ErrorOfOps(R"({"name": "a", "type": "T", "flops": 1e400})"), HasSubstr("number overflow"));
-  EXPECT_EQ(ErrorOfOps(R"({"name": "a", "type": "T", "outputs": [{"shape": [1048576, 1048576, 2048]}]})"),
-            "g.json: ops[0].outputs[0].shape has more than 2^50 elements");
-}
-
 TEST(GraphRefuses, EveryTruncation) {
   const std::string whole = ReadText(SamplePath("graph.json"));
   const std::size_t end = whole.rfind('}');
   for (std::size_t size = 0; size <= end; ++size) {
-    EXPECT_THAT(MessageOf([&] { ParseGraph(whole.substr(0, size), "g.json"); }),
-                HasSubstr("is not valid JSON"));
+    EXPECT_THAT(MessageOf([&] { ParseGraph(whole.substr(0, size), "g.json"); }), HasSubstr("is not valid"));
   }
 }
 

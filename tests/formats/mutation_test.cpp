@@ -1,12 +1,8 @@
 // Valid documents, damaged in a thousand ways: every reader reads or refuses what comes out, and never
 // crashes. A fixed sequence, so that ./check repeats it; tests/fuzz searches further.
-#include <random>
-#include <string>
-
-#include <gtest/gtest.h>
-
 #include "tests/formats/readers.h"
 #include "tests/formats/testing.h"
+#include "tests/testing.h"
 
 namespace stowplan::formats {
 

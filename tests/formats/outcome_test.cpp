@@ -1,8 +1,7 @@
-#include <gtest/gtest.h>
-
 #include "sim/formats/formats.h"
 #include "tests/formats/testing.h"
 #include "tests/formats/worked_case.h"
+#include "tests/testing.h"
 
 namespace stowplan::formats {
 namespace {

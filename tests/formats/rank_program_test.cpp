@@ -1,17 +1,12 @@
 // The program of one rank, written out for all of them.
 #include "sim/formats/rank_program.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include "sim/base/error.h"
 #include "sim/formats/collectives.h"
 #include "sim/formats/formats.h"
+#include "tests/testing.h"
 
 namespace stowplan::formats {
 namespace {
-
-using ::testing::HasSubstr;
 
 // A product whose parts are added over the ranks, and what reads the sum. `collective` is its type and what stands behind it.
 std::string Program(const std::string& collective, int bytes_out = 400, const std::string& more = "") {
@@ -30,12 +25,7 @@ sim::OpGraph Read(const std::string& json) {
   return ParseGraph(json, "one.json");
 }
 std::string ProgramError(const std::string& json) {
-  try {
-    Read(json);
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "no error";
+  return tests::ErrorOf([&] { Read(json); }, "no error");
 }
 
 // The same as what a file says that has all ranks.
@@ -94,8 +84,7 @@ TEST(RankProgram, ForgetsWhatIsNoRoot) {
 }
 
 TEST(RankProgram, WhatDoesNotFitIsRefused) {
-  EXPECT_THAT(ProgramError(Program(Of(1))),
-              HasSubstr("op 'sum': `ranks` must be a whole number from 2 to 512"));
+  EXPECT_THAT(ProgramError(Program(Of(1))), HasSubstr("op 'sum': `ranks` must be a whole number from 2 to"));
   EXPECT_THAT(ProgramError(Program(R"(AllReduce", "attributes": {"ranks": "all"})")),
               HasSubstr("must be a whole number"));
   EXPECT_THAT(ProgramError(Program(R"(AllGather", "attributes": {"ranks": 2})")),

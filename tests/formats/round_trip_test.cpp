@@ -5,6 +5,7 @@
 #include "sim/formats/document/units_text.h"
 #include "sim/formats/formats.h"
 #include "tests/formats/testing.h"
+#include "tests/testing.h"
 
 namespace stowplan::formats {
 namespace {

@@ -1,20 +1,13 @@
 // Documents of samples/ are read, those of samples/refused/ are not, each with the message that messages.txt
 // pins. validate_schemas.py holds docs/schema/ against the same files.
-#include <algorithm>
-#include <filesystem>
-#include <fstream>
-#include <map>
-#include <set>
-
-#include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "sim/base/error.h"
 #include "sim/formats/document/json_reader.h"
 #include "sim/formats/document/source.h"
 #include "sim/formats/formats.h"
 #include "tests/formats/testing.h"
 #include "tests/sim/no_cost_model.h"
+#include "tests/testing.h"
 
 namespace stowplan::formats {
 namespace {

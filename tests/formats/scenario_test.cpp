@@ -1,7 +1,6 @@
-#include <gtest/gtest.h>
-
 #include "sim/formats/formats.h"
 #include "tests/formats/testing.h"
+#include "tests/testing.h"
 
 namespace stowplan::formats {
 namespace {
@@ -43,8 +42,7 @@ TEST(ScenarioRefuses, WithLineAndCure) {
             "s.yaml:5: agent is not known here; the known keys are format, version, name, workload, cluster, "
             "cost_model, "
             "grouper, expert, samples and seeds");
-  EXPECT_EQ(ScenarioError("workload: a\ncluster: b\nsamples: 0\n"),
-            "s.yaml:5: samples must be a whole number between 1 and 1000000000, but is 0");
+  EXPECT_THAT(ScenarioError("workload: a\ncluster: b\nsamples: 0\n"), StartsWith("s.yaml:5: samples must"));
   EXPECT_EQ(ScenarioError("workload: a\ncluster: b\nseeds: [1, 1]\n"),
             "s.yaml:5: seeds[1] is there twice; seeds must differ");
   EXPECT_EQ(ScenarioError("workload: a\ncluster: b\nseeds: []\n"),

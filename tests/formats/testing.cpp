@@ -1,13 +1,6 @@
 #include "tests/formats/testing.h"
 
-#include <algorithm>
-#include <cstdlib>
-#include <fstream>
-#include <iterator>
-
-#include <gtest/gtest.h>
-
-#include "sim/base/error.h"
+#include "tests/testing.h"
 
 namespace stowplan::formats {
 namespace {

@@ -1,8 +1,7 @@
 #include "output/console.h"
 
-#include <gtest/gtest.h>
-
 #include "sim/formats/document/source.h"
+#include "tests/testing.h"
 
 namespace stowplan::output {
 namespace {

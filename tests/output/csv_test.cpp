@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "sim/base/error.h"
+#include "tests/testing.h"
 
 namespace stowplan::output {
 namespace {

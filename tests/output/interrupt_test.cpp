@@ -3,12 +3,10 @@
 
 #include <csignal>
 #include <cstdio>
-#include <cstdlib>
-#include <optional>
-#include <stdexcept>
 
-#include <gtest/gtest.h>
 #include <unistd.h>
+
+#include "tests/testing.h"
 
 namespace stowplan::output {
 namespace {

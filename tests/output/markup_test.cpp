@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "tests/testing.h"
+
 namespace stowplan::output {
 namespace {
 

@@ -1,15 +1,10 @@
 #include "output/progress.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include "output/console.h"
+#include "tests/testing.h"
 
 namespace stowplan::output {
 namespace {
-
-using ::testing::HasSubstr;
-using ::testing::Not;
 
 const ProgressLine kLine = {.what = "table hierarchical, cells",
                             .part = 0.5,

@@ -1,12 +1,6 @@
 // What is advised: the plainest of what is about as fast as the best, beside what needs no search.
 #include "problem/advice/advice.h"
 
-#include <algorithm>
-#include <map>
-#include <sstream>
-
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
 #include "agents/agent.h"
@@ -14,12 +8,10 @@
 #include "problem/loaded_problem.h"
 #include "sim/formats/formats.h"
 #include "tests/sim/no_cost_model.h"
+#include "tests/testing.h"
 
 namespace stowplan::problem {
 namespace {
-
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 
 struct Sample {
   agents::UnitPlacement placement;
@@ -252,16 +244,6 @@ TEST(Rivals, LeaveTheRestToTheCpu) {
   ASSERT_TRUE(layers.contains("cpu0") && layers.contains("gpu0"));
   EXPECT_EQ(layers.at("gpu0").front(), 0);
   EXPECT_EQ(layers.at("cpu0").back(), 7);
-}
-
-TEST(Advice, FitsEightyColumns) {
-  const LoadedProblem loaded(ProblemSource{.graph = kDecoder, .cluster = "a100(gpus=2)"});
-  const agents::Task task = agents::MakeTask(loaded.problem(), "colocation");
-  agents::Evaluator evaluator(task, {.budget = 20, .within = 0.01});
-  agents::MakeAgent("portfolio(plan=100)")->Search(task, evaluator, {});
-  std::istringstream lines(PrintAdvice(Advise(task, evaluator), task));
-  for (std::string line; std::getline(lines, line);)
-    EXPECT_LE(output::TextWidth(line), output::kLineWidth) << line;
 }
 
 }  // namespace

@@ -1,12 +1,8 @@
 // Limits of control groups, below roots that are made up as the kernel shows them.
 #include "problem/cgroup.h"
 
-#include <filesystem>
-
-#include <gtest/gtest.h>
-
 #include "sim/formats/formats.h"
-#include "tests/temp_folder.h"
+#include "tests/testing.h"
 
 namespace stowplan::problem {
 namespace {

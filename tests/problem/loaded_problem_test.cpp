@@ -1,7 +1,7 @@
 // What a problem that is loaded makes of its graph's times.
 #include "problem/loaded_problem.h"
 
-#include <gtest/gtest.h>
+#include "tests/testing.h"
 
 namespace stowplan::problem {
 namespace {

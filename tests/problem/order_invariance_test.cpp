@@ -1,12 +1,5 @@
 // The lines of a graph file may stand in any order: it changes no work, no price and no group, and no time where the rules do
 // not go by it.
-#include <algorithm>
-#include <array>
-#include <map>
-#include <random>
-#include <set>
-
-#include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
 #include "agents/task.h"
@@ -15,6 +8,7 @@
 #include "problem/plausibility.h"
 #include "scenarios/scenarios.h"
 #include "sim/formats/formats.h"
+#include "tests/testing.h"
 
 namespace stowplan::problem {
 namespace {

@@ -1,20 +1,15 @@
 // What a page of a placement is drawn from, and what stands on it.
 #include "problem/explain/placement_page.h"
 
-#include <cmath>
-
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
 #include "problem/explain/page_data.h"
 #include "tests/problem/two_ops.h"
+#include "tests/testing.h"
 
 namespace stowplan::problem {
 namespace {
 
-using ::testing::HasSubstr;
-using ::testing::Not;
 using testing::TwoOps;
 using Json = nlohmann::json;
 

@@ -1,14 +1,11 @@
 #include "problem/plausibility.h"
 
-#include <filesystem>
-
-#include <gtest/gtest.h>
-
 #include "agents/agents.h"
 #include "problem/loaded_problem.h"
 #include "scenarios/importers/saved.h"
 #include "scenarios/scenarios.h"
 #include "sim/formats/formats.h"
+#include "tests/testing.h"
 
 namespace stowplan::problem {
 namespace {

@@ -1,9 +1,6 @@
 #include "problem/explain/scope_tree.h"
 
-#include <algorithm>
-#include <set>
-
-#include <gtest/gtest.h>
+#include "tests/testing.h"
 
 namespace stowplan::problem {
 namespace {

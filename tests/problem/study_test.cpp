@@ -1,21 +1,15 @@
 // What bounds a placement, on runs short enough to be worked out by hand, and how it is shown.
 #include "problem/explain/study.h"
 
-#include <algorithm>
-#include <sstream>
-
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
 #include "sim/formats/formats.h"
 #include "tests/problem/two_ops.h"
+#include "tests/testing.h"
 
 namespace stowplan::problem {
 namespace {
 
-using ::testing::HasSubstr;
-using ::testing::Not;
 using testing::TwoOps;
 using Json = nlohmann::json;
 
@@ -49,19 +43,6 @@ TEST(Study, ALongOpIsTheBottleneck) {
   const Bottleneck most = FindBottleneck(two.Explain().path);
   EXPECT_EQ(most.kind, sim::CriticalStep::Kind::kOp);
   EXPECT_EQ(most.device, 1);
-}
-
-TEST(Study, TextFitsEightyColumns) {
-  const TwoOps two;
-  const std::string text = PrintStudy(two.Explain());
-  EXPECT_THAT(text, HasSubstr("Most of the critical path is transfers: 84.0 %."));
-  EXPECT_THAT(text, HasSubstr("free transfers"));
-  EXPECT_THAT(text, Not(HasSubstr("Takes longer")));
-  std::istringstream lines(text);
-  for (std::string line; std::getline(lines, line);) {
-    const auto columns = std::count_if(line.begin(), line.end(), [](char c) { return (c & 0xC0) != 0x80; });
-    EXPECT_LE(columns, 80) << line;
-  }
 }
 
 TEST(Study, WhatDoesNotFitSaysWhatWouldMakeItFit) {

@@ -1,8 +1,6 @@
 #include "problem/explain/timeline_data.h"
 
-#include <algorithm>
-
-#include <gtest/gtest.h>
+#include "tests/testing.h"
 
 namespace stowplan::problem {
 namespace {

@@ -1,11 +1,10 @@
 #include "profiler/traces/correlation.h"
 
-#include <algorithm>
-
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
 #include "tests/profiler/testing.h"
+#include "tests/testing.h"
 
 namespace stowplan::profiler {
 namespace {
@@ -104,17 +103,6 @@ TEST(Correlation, NodesOfAGraphShareOneCall) {
   }
   ASSERT_EQ(correlation.gaps.size(), 2u);
   for (const Gap& gap : correlation.gaps) EXPECT_EQ(gap.cause, Gap::Cause::kDevice);
-}
-
-TEST(Correlation, KnowsLaunchesByName) {
-  for (const char* name : {"cudaLaunchKernel", "cuLaunchKernel", "cudaLaunchKernelExC_v11060",
-                           "cuLaunchKernelEx", "cudaLaunchCooperativeKernel_v9000"}) {
-    EXPECT_TRUE(IsKernelLaunch(name) && !IsGraphLaunch(name)) << name;
-  }
-  for (const char* name : {"cudaGraphLaunch", "cuGraphLaunch_ptsz"}) EXPECT_TRUE(IsGraphLaunch(name)) << name;
-  for (const char* name : {"cudaMemcpyAsync", "cudaLaunchHostFunc", "cuLaunchHostFunc"}) {
-    EXPECT_FALSE(IsKernelLaunch(name) || IsGraphLaunch(name)) << name;
-  }
 }
 
 RC_GTEST_PROP(Correlation, DoesNotDependOnTheOrderOfRecords, ()) {

@@ -1,20 +1,12 @@
 #include "profiler/graph_inputs.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include "profiler/backend.h"
 #include "profiler/host_machine.h"
 #include "tests/profiler/testing.h"
+#include "tests/testing.h"
 
 namespace stowplan::profiler {
 namespace {
-
-using ::testing::AllOf;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using ::testing::SizeIs;
 
 constexpr sim::Bytes kGiB = sim::Bytes{1} << 30;
 
@@ -38,17 +30,6 @@ TEST(CapacityWarning, SilentWhereAllAcceleratorsTogetherFit) {
   EXPECT_THAT(CapacityWarning(OneCpuAnd({}), 0), IsEmpty());                                 // no CPU
 }
 
-TEST(CapacityWarning, NamesWhatIsAskedAndWhatIsFree) {
-  EXPECT_THAT(CapacityWarning(OneCpuAnd({4 * kGiB, 4 * kGiB}), 8 * kGiB - 1),
-              AllOf(HasSubstr("may ask for 8589934592 bytes"), HasSubstr("8589934591 are free"),
-                    HasSubstr("--memory-cap")));
-}
-
-TEST(CapacityWarning, AnAcceleratorWithoutALimitIsNamed) {
-  EXPECT_THAT(CapacityWarning(OneCpuAnd({kGiB, 0}), 8 * kGiB),
-              AllOf(HasSubstr("gpu1 has no limit"), HasSubstr("8589934592")));
-}
-
 TEST(ChooseCores, EveryDeviceHasItsOwn) {
   if (AvailableCores().size() < 2) GTEST_SKIP() << "this process may use one core";
   const CoresByDevice cores = ChooseCores(OneCpuAnd({kGiB}), 1);
@@ -65,12 +46,8 @@ TEST(ChooseCores, OfZeroAllThatTheAcceleratorsLeave) {
 
 TEST(ChooseCores, MoreThanThereAreCannotRunHere) {
   const int more = static_cast<int>(AvailableCores().size()) + 1;
-  try {
-    ChooseCores(OneCpuAnd({}), more);
-    FAIL() << "there were none so many";
-  } catch (const Unavailable& reason) {
-    EXPECT_THAT(reason.what(), HasSubstr("want " + std::to_string(more) + " cores"));
-  }
+  EXPECT_THAT(tests::ErrorOf<Unavailable>([&] { ChooseCores(OneCpuAnd({}), more); }),
+              HasSubstr("want " + std::to_string(more) + " cores"));
 }
 
 TEST(BareCatalogueTest, AKindIsACpuIfItIsCalledSo) {

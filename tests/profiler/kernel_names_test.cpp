@@ -1,6 +1,6 @@
 #include "profiler/traces/kernel_names.h"
 
-#include <gtest/gtest.h>
+#include "tests/testing.h"
 
 namespace stowplan::profiler {
 namespace {

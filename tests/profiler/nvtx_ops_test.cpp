@@ -1,6 +1,6 @@
 #include "profiler/traces/nvtx_ops.h"
 
-#include <gtest/gtest.h>
+#include "tests/testing.h"
 
 namespace stowplan::profiler {
 namespace {

@@ -1,15 +1,12 @@
 #include "profiler/probes.h"
 
-#include <algorithm>
-#include <set>
-
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
 #include "profiler/probe_rows.h"
 #include "profiler/statistics.h"
-#include "sim/base/error.h"
 #include "sim/base/statistics.h"
+#include "tests/testing.h"
 
 namespace stowplan::profiler {
 namespace {
@@ -50,24 +47,6 @@ TEST(Probes, WorkOfKnownSizesIsRight) {
     // ResNet's first layer: 118,013,952 multiply-adds an image.
     EXPECT_EQ(one.flops, 2.0 * 32 * 118'013'952);
   }
-}
-
-// Without two of them in a class nothing says how far a fit is from a workload that it has not seen.
-TEST(Probes, RowsOfContractionsAndNormsNameTwoWorkloadsAndSizesOfTheGridNone) {
-  for (const char* const probe : {"gemm", "conv2d", "softmax", "norm"}) {
-    std::set<std::string> workloads;
-    for (const OpCase& one : FindProbe(probe)->cases()) {
-      const sim::Attributes row = KeyOf(one);
-      const sim::Attribute* const written = sim::FindAttribute(row, "workload");
-      EXPECT_EQ(written != nullptr, !one.workload.empty());
-      if (written != nullptr) {
-        workloads.insert(std::get<std::string>(written->value));
-        EXPECT_EQ(std::get<std::string>(written->value), one.workload);
-      }
-    }
-    EXPECT_GE(workloads.size(), 2u) << probe;
-  }
-  EXPECT_EQ(FindProbe("gemm")->cases().front().workload, "");
 }
 
 TEST(Probes, AQuickRunTriesEveryWayTwice) {

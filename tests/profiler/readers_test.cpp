@@ -1,13 +1,9 @@
 // Files that are damaged in a fixed way: every reader refuses them or reads them, and nothing else happens.
 #include "tests/profiler/readers.h"
 
-#include <string>
-
-#include <gtest/gtest.h>
-
 #include "profiler/step_recording.h"
-#include "sim/base/error.h"
 #include "sim/formats/formats.h"
+#include "tests/testing.h"
 
 namespace stowplan::profiler {
 namespace {

@@ -37,10 +37,6 @@ class Statistics(unittest.TestCase):
     def test_two_samples_have_no_spread(self):
         self.assertIsNone(recording.summarise([1.0, 2.0])["mad_us"])
 
-    def test_no_samples_are_refused(self):
-        with self.assertRaises(ValueError):
-            recording.summarise([])
-
 
 class Files(unittest.TestCase):
     def setUp(self):
@@ -188,11 +184,6 @@ class Kineto(unittest.TestCase):
                                                  "before_launch", "kernel_us")], [3, 2, 1, 1, 1, 1, 7])
         self.assertEqual(kineto.copies_us(events), {("Memcpy HtoD (Pinned -> Device)", 64): [2.0]})
 
-    def test_text_that_is_no_trace(self):
-        for text in ('{"traceEvents": [{"name": "a"b"}]}', "[1]", '{"other": 1}', "3", ""):
-            self.assertIsNone(kineto.parse(text), text)
-        self.assertEqual(kineto.summary(None), {"unreadable": True})
-
     def test_events_without_a_frame_are_a_trace_too(self):
         self.assertEqual(kineto.parse('[{"name": "aten::mm", "ph": "X"}]'), [{"name": "aten::mm", "ph": "X"}])
 
@@ -207,16 +198,6 @@ class Kineto(unittest.TestCase):
 class CommandLine(unittest.TestCase):
     def _call(self, *arguments):
         return subprocess.run([sys.executable, PROGRAM, *arguments], capture_output=True, text=True)
-
-    def test_list_needs_no_torch_and_shows_every_file(self):
-        found = self._call("list")
-        self.assertEqual(found.returncode, 0)
-        self.assertEqual([line.split()[0] for line in found.stdout.splitlines()],
-                         ["copies", "launch", "ops", "gpt2_small", "resnet50", "bert_base", "lstm_seq2seq", "moe"])
-
-    def test_a_wrong_call_ends_with_2(self):
-        self.assertEqual(self._call("run").returncode, 2)
-        self.assertEqual(self._call("run", "--out", "x", "--only", "nothing").returncode, 2)
 
 
 class Machine(unittest.TestCase):

@@ -1,14 +1,7 @@
 #include "profiler/traces/recording_stream.h"
 
-#include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <csignal>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
-#include <thread>
-#include <vector>
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -20,10 +13,9 @@
 #include <unistd.h>
 
 #include "profiler/traces/activity_merge.h"
-#include "sim/base/error.h"
 #include "sim/formats/formats.h"
 #include "tests/profiler/testing.h"
-#include "tests/temp_folder.h"
+#include "tests/testing.h"
 
 namespace {
 bool has_locks = true;  // false: as a file system without

@@ -6,6 +6,7 @@
 
 #include "profiler/traces/correlation.h"
 #include "tests/profiler/testing.h"
+#include "tests/testing.h"
 
 namespace stowplan::profiler {
 namespace {
@@ -223,17 +224,6 @@ TEST(Sanitiser, HostRecordsThatCannotBeTrueAreLeftOut) {
   trace.markers[7].end = trace.markers[7].start - 1;
   trace.markers[8].start = kNoStamp;
   Expect(Sanitise(trace), Verdict::kRepaired, Fault::kHostClock, 2, 100);
-}
-
-TEST(Sanitiser, WaitsThatWereNotRecordedAreNoted) {
-  ActivityTrace trace = SoundTrace(100);
-  trace.synchronisations.clear();
-  trace.calls.push_back({"cudaDeviceSynchronize", 20'000'000, 20'001'000, ApiCall::Level::kRuntime, 1, 2, 0});
-  Expect(Sanitise(trace), Verdict::kUsable, Fault::kNoSynchronisations, 1, 100);
-}
-
-TEST(Sanitiser, NothingIsRefused) {
-  Expect(Sanitise({}), Verdict::kRefused, Fault::kEmpty, 1, 0);
 }
 
 TEST(Sanitiser, RecordsOfTheHostAloneAreUsable) {

@@ -1,9 +1,7 @@
 #include "tests/profiler/testing.h"
 
-#include <gtest/gtest.h>
-
 #include "profiler/traces/record_fields.h"
-#include "sim/base/error.h"
+#include "tests/testing.h"
 
 namespace stowplan::profiler {
 namespace {

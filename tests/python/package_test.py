@@ -161,20 +161,6 @@ class Problems(unittest.TestCase):
                                    "--json", "-"], capture_output=True, text=True, check=True)
             self.assertEqual(problem.simulate(path).runtime_us, json.loads(told.stdout)["unlimited_runtime_us"])
 
-    def test_what_is_in_force_can_be_read(self):
-        problem = stowplan.Problem(diamond(), PAIR, memory=["b=2GiB"], reserve="10MiB")
-        self.assertEqual(problem.device_names, ["a", "b"])
-        self.assertEqual(problem.device_capacity_bytes.tolist(), [2**30 - 10 * 2**20, 2**31 - 10 * 2**20])
-        self.assertEqual(problem.edges.tolist(), [[0, 0, 1, 2], [1, 2, 3, 3]])
-        self.assertIn("name: pair", problem.cluster_text().replace('"', ""))
-
-    def test_tables_name_what_there_is(self):
-        agents = {row.name: row for row in stowplan.agents()}
-        self.assertTrue(agents["local_search"].samples)
-        self.assertFalse(agents["heft"].samples)
-        for rows, name in ((stowplan.workloads(), "nmt"), (stowplan.clusters(), "k80"), (stowplan.groupers(), "neighbour"), (stowplan.cost_models(), "chain")):
-            self.assertIn(name, [row.name for row in rows])
-
     def test_an_explanation_is_that_of_the_program(self):
         told = subprocess.run([STOWPLAN, "explain", "--graph", "random_dag(ops=60)", "--cluster", "k80(gpus=2)", "--placement", "expert", "--faster",
                                "4"], capture_output=True, text=True, check=True)
@@ -279,12 +265,6 @@ class Refused(unittest.TestCase):
         told = subprocess.run([sys.executable, "-c", work], env={**os.environ, "STOWPLAN_RL_PLUGIN": "/nowhere.so"}, capture_output=True,
                               text=True, check=True)
         self.assertRegex(told.stdout, "True the learning agents cannot be opened: .*/nowhere.so")
-
-    def test_notes_of_importers_are_warnings(self):
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            stowplan.Graph.load("chain(ops=2)")
-        self.assertEqual(caught, [])
 
 
 class LongCalls(unittest.TestCase):

@@ -1,11 +1,6 @@
-#include <map>
-
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include "scenarios/scenarios.h"
-#include "sim/base/error.h"
 #include "tests/scenarios/test_catalogue.h"
+#include "tests/testing.h"
 
 namespace stowplan::scenarios {
 
@@ -15,10 +10,6 @@ static void PrintTo(const ClusterRow& row, std::ostream* out) {
 }
 
 namespace {
-
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::SizeIs;
 
 class ClusterTest : public ::testing::TestWithParam<ClusterRow> {
  protected:

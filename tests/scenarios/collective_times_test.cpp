@@ -1,15 +1,12 @@
 // Collectives on the clusters of the registry; exact times are in tests/formats/collectives_test.cpp.
-#include <algorithm>
-#include <optional>
-
 #include <fmt/format.h>
-#include <gtest/gtest.h>
 
 #include "scenarios/scenarios.h"
 #include "sim/formats/collectives.h"
 #include "sim/simulator.h"
 #include "tests/scenarios/test_catalogue.h"
 #include "tests/sim/no_cost_model.h"
+#include "tests/testing.h"
 
 namespace stowplan::scenarios {
 namespace {

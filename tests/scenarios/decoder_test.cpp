@@ -1,22 +1,14 @@
 // Decoders of language models: weights, work, the cache of keys and values, experts.
-#include <cmath>
-#include <tuple>
-
 #include <fmt/format.h>
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include "scenarios/scenarios.h"
 #include "scenarios/sizes.h"
-#include "sim/base/error.h"
 #include "tests/scenarios/graph_checks.h"
-#include "tests/scenarios/graph_counts.h"
 #include "tests/scenarios/serial_memory.h"
+#include "tests/testing.h"
 
 namespace stowplan::scenarios {
 namespace {
-
-using ::testing::HasSubstr;
 
 constexpr const char* kSmall =
     "layers=2,hidden=64,heads=8,kv_heads=2,feed_forward=96,sequence=16,vocabulary=100";
@@ -35,42 +27,6 @@ std::vector<const sim::Op*> Caches(const sim::OpGraph& graph) {
     if (sim::FindAttribute(op->attributes, "trainable") != nullptr) found.push_back(op);
   }
   return found;
-}
-
-std::int64_t LlamaWeights(std::int64_t layers, std::int64_t n, std::int64_t heads, std::int64_t kv_heads,
-                          std::int64_t width, std::int64_t v) {
-  return 2 * v * n + n + layers * (2 * n * n + 2 * n * (n / heads * kv_heads) + 3 * n * width + 2 * n);
-}
-
-// TinyLlama is published as 1.1 B, LLaMA 7B as 6.7 B.
-TEST(LlamaTest, Weights) {
-  EXPECT_EQ(LoadGraph("llama").totals().parameters, LlamaWeights(22, 2048, 32, 4, 5632, 32'000));
-  EXPECT_NEAR(static_cast<double>(LoadGraph("llama").totals().parameters) / 1e9, 1.1, 0.05);
-  const char* seven = "llama(layers=32,hidden=4096,heads=32,kv_heads=32,feed_forward=11008)";
-  EXPECT_EQ(LoadGraph(seven).totals().parameters, LlamaWeights(32, 4096, 32, 32, 11008, 32'000));
-  EXPECT_NEAR(static_cast<double>(LoadGraph(seven).totals().parameters) / 1e9, 6.7, 0.05);
-}
-
-// All weights but the table's and the norms' once for each token, and two products of all positions with all.
-TEST(LlamaTest, MultiplyAdds) {
-  const std::int64_t weights = LlamaWeights(22, 2048, 32, 4, 5632, 32'000) - 32'000 * 2048 - 45 * 2048;
-  const std::int64_t attention = std::int64_t{22} * 2 * 2048 * 2048;  // of a token: layers, products, S, n
-  EXPECT_EQ(ForwardMultiplyAdds(LoadGraph("llama")), 2048.0 * static_cast<double>(weights + attention));
-  // A step with the cache: one token, the same attention.
-  EXPECT_EQ(ForwardMultiplyAdds(LoadGraph("llama(mode=inference,pass=decode)")),
-            static_cast<double>(weights + attention));
-}
-
-// F: a layer has 2 norms, 7 projections, 6 views and transpositions into heads and 2 back, 2 rotations, scores, scale,
-// mask, softmax, found, 2 adds, swish and a product of two; 4: look-up, norm, product, loss. B: projections 14,
-// views and transpositions 8, rotations 2, norms 2, scores 2, scale, softmax, found 2, swish, product 2, 4 AddN
-// (both norms' outputs and both forks of the residual); 5: loss, product 2, norm, look-up.
-TEST(LlamaTest, OpCounts) {
-  const Counts counts = CountOps(LoadGraph(std::string("llama(") + kSmall + ")"));
-  EXPECT_EQ(counts.forward, 2 * 28 + 4);
-  EXPECT_EQ(counts.backward, 2 * 39 + 5);
-  EXPECT_EQ(counts.variables, 2 * 9 + 3);
-  EXPECT_EQ(counts.updates, counts.variables);
 }
 
 // Grouped queries: fewer keys and values, the same scores.
@@ -127,15 +83,6 @@ TEST(LlamaTest, DecodeStepIsSmall) {
   const SerialMemory decode = SerialPeak(LoadGraph("llama(mode=inference,pass=decode)"));
   EXPECT_EQ(whole.persistent, decode.persistent);
   EXPECT_LT(decode.peak - decode.persistent, (whole.peak - whole.persistent) / 1000);
-}
-
-// Mixtral 8x7B is published as 46.7 B.
-TEST(MoeTest, WeightsOfMixtral) {
-  const double weights = static_cast<double>(
-      LoadGraph("moe(batch=1,layers=32,hidden=4096,heads=32,kv_heads=8,feed_forward=14336)")
-          .totals()
-          .parameters);
-  EXPECT_NEAR(weights / 1e9, 46.7, 0.05);
 }
 
 // Places follow tokens x top_k / experts, rounded up; a capacity of 1.5 is half as many more.
@@ -206,12 +153,7 @@ TEST(DecoderTest, RefusesWhatDoesNotFitTogether) {
                                    {"llama(kv_heads=5)", "heads=32 is no multiple of kv_heads=5"},
                                    {"llama(hidden=96,heads=32)", "for example hidden=128"},
                                    {"moe(top_k=9)", "top_k=9 of experts=8"}}) {
-    try {
-      LoadGraph(name);
-      FAIL() << name;
-    } catch (const InputError& error) {
-      EXPECT_THAT(error.what(), HasSubstr(says));
-    }
+    EXPECT_THAT(tests::ErrorOf([&] { LoadGraph(name); }), HasSubstr(says));
   }
 }
 

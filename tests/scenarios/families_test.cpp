@@ -1,12 +1,6 @@
 #include "scenarios/workloads/families.h"
 
-#include <algorithm>
-#include <set>
-
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include "sim/base/error.h"
+#include "tests/testing.h"
 
 namespace stowplan::scenarios {
 namespace {

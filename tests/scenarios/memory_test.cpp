@@ -1,14 +1,11 @@
 // Memory against docs/protocol_rules.md#memory: what one GPU would need, with and without the AddN of weight
 // gradients, and the verdicts that the published tables ask for, with their margins.
-#include <memory>
-
-#include <gtest/gtest.h>
-
 #include "scenarios/scenarios.h"
 #include "sim/cost_model.h"
 #include "sim/simulator.h"
 #include "tests/scenarios/serial_memory.h"
 #include "tests/scenarios/test_catalogue.h"
+#include "tests/testing.h"
 
 namespace stowplan::scenarios {
 namespace {

@@ -1,27 +1,14 @@
 #include "scenarios/importers/msr.h"
 
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
-#include <optional>
-
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include "scenarios/scenarios.h"
-#include "sim/base/error.h"
 #include "sim/formats/formats.h"
 #include "sim/placement.h"
 #include "tests/scenarios/graph_view.h"
 #include "tests/scenarios/test_catalogue.h"
+#include "tests/testing.h"
 
 namespace stowplan::scenarios {
 namespace {
-
-using ::testing::AllOf;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 
 const std::string kFolder = STOWPLAN_SOURCE_DIR "/tests/scenarios/data/";
 

@@ -1,11 +1,8 @@
 // What workloads say of their products' FLOPs is what the shapes tell (sim/analysis/product_flops.h): two derivations.
 #include "sim/analysis/product_flops.h"
 
-#include <set>
-
-#include <gtest/gtest.h>
-
 #include "scenarios/scenarios.h"
+#include "tests/testing.h"
 
 namespace stowplan::scenarios {
 namespace {

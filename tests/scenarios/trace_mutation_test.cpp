@@ -1,11 +1,7 @@
 // The hand-made pair, damaged in a fixed way: read or refused in a sentence, whatever comes out; tests/fuzz searches further.
-#include <random>
-#include <string>
-
-#include <gtest/gtest.h>
-
 #include "sim/formats/formats.h"
 #include "tests/scenarios/trace_reader.h"
+#include "tests/testing.h"
 
 namespace stowplan::scenarios {
 namespace {

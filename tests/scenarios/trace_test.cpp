@@ -3,31 +3,18 @@
 // kernels take 10, 4, 6, 2, 9 and 3 us; a memset of 1 us belongs to no op.
 #include "scenarios/importers/trace.h"
 
-#include <algorithm>
-#include <map>
-#include <tuple>
-
 #include <fmt/format.h>
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include "scenarios/workloads/micro_batches.h"
-#include "sim/base/error.h"
 #include "sim/cost_model.h"
 #include "sim/formats/formats.h"
 #include "sim/simulator.h"
 #include "tests/scenarios/graph_view.h"
 #include "tests/scenarios/test_catalogue.h"
-#include "tests/temp_folder.h"
+#include "tests/testing.h"
 
 namespace stowplan::scenarios {
 namespace {
-
-using ::testing::AllOf;
-using ::testing::Contains;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 
 const std::string kFolder = STOWPLAN_SOURCE_DIR "/tests/scenarios/data/";
 const std::string kExecution = kFolder + "step_execution.json";
@@ -499,8 +486,7 @@ TEST(TraceTest, RefusesWhatDoesNotBelongTogether) {
       "inputs": [)json" +
            tensor + R"json(], "input_types": ["Tensor(float)"], "outputs": []}]})json";
   };
-  EXPECT_THAT(import(with("7")),
-              HasSubstr("must be a tensor: [id, storage, offset, elements, bytes of an element, device]"));
+  EXPECT_THAT(import(with("7")), HasSubstr("must be a tensor: [id, storage, offset, elements, bytes of an"));
   EXPECT_THAT(import(with(R"json([1,1,0,-4,4,"cpu"])json")), HasSubstr("nodes[0].inputs[0][3]"));
   EXPECT_THAT(import(with(R"json([1,1,0,4,4,"cpu"])json"), kKineto),
               HasSubstr("has 0 of the 1 ops of x.json"));
@@ -526,8 +512,7 @@ TEST(TraceTest, RefusesListsThatEachOfVeryManyUpdatesReads) {
                   "x.json", {});
     });
   };
-  EXPECT_THAT(import(20'000, 100),
-              HasSubstr("node 1 (aten::_foreach_add_) has 1600 tensors for each of its 20000 updates"));
+  EXPECT_THAT(import(20'000, 100), HasSubstr("node 1 (aten::_foreach_add_) has 1600 tensors for each of"));
   EXPECT_EQ(import(20, 2), "no error");
 }
 

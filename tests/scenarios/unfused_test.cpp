@@ -1,21 +1,15 @@
 // granularity=unfused keeps what the fused graph says and adds helpers around it (scenarios/builder/unfused.h).
 #include "scenarios/builder/unfused.h"
 
-#include <algorithm>
-#include <cstdlib>
-#include <map>
-#include <set>
-
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
 #include "scenarios/builder/layers.h"
 #include "scenarios/scenarios.h"
-#include "sim/base/error.h"
 #include "tests/scenarios/graph_checks.h"
 #include "tests/scenarios/graph_view.h"
 #include "tests/scenarios/serial_memory.h"
+#include "tests/testing.h"
 
 namespace stowplan::scenarios {
 namespace {

@@ -1,11 +1,8 @@
 // What every row of the table of workloads must do, with its default parameters and with bad ones.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include "scenarios/scenarios.h"
 #include "scenarios/sizes.h"
-#include "sim/base/error.h"
 #include "tests/scenarios/graph_checks.h"
+#include "tests/testing.h"
 
 namespace stowplan::scenarios {
 
@@ -15,9 +12,6 @@ static void PrintTo(const WorkloadRow& row, std::ostream* out) {
 }
 
 namespace {
-
-using ::testing::AllOf;
-using ::testing::HasSubstr;
 
 class WorkloadTest : public ::testing::TestWithParam<WorkloadRow> {
  protected:

@@ -1,13 +1,8 @@
 // Contention on the shapes that machines have, against closed forms, to the picosecond. A link carries 8.4 GB/s, which 1 to 8
 // flows divide without remainder, and has a latency of 5 us; a block takes 100 us over it. Times in comments are
 // microseconds. Every run is compared with the oracle too (World::Run).
-#include <map>
-#include <utility>
-#include <vector>
-
-#include <gtest/gtest.h>
-
 #include "tests/sim/world.h"
+#include "tests/testing.h"
 
 namespace stowplan::sim {
 namespace {

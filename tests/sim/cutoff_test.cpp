@@ -1,10 +1,9 @@
 // A run that is given up early says no more than that it takes longer than the cutoff, and never when it does not.
-#include <gtest/gtest.h>
-
 #include "sim/simulator.h"
 #include "tests/sim/compare.h"
 #include "tests/sim/random_case.h"
 #include "tests/sim/world.h"
+#include "tests/testing.h"
 
 namespace stowplan::sim {
 namespace {

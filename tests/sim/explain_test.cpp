@@ -2,9 +2,8 @@
 // and the idle parts add up.
 #include "sim/analysis/explain.h"
 
-#include <gtest/gtest.h>
-
 #include "tests/sim/random_case.h"
+#include "tests/testing.h"
 
 namespace stowplan::sim {
 namespace {

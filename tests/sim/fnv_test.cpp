@@ -1,6 +1,6 @@
 #include "sim/base/fnv.h"
 
-#include <gtest/gtest.h>
+#include "tests/testing.h"
 
 namespace stowplan {
 namespace {

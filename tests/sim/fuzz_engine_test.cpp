@@ -1,11 +1,6 @@
 // The entry of tests/fuzz/fuzz_engine.cpp without a fuzzer: it is compiled here too, and aborts at a difference.
-#include <cstddef>
-#include <cstdint>
-#include <vector>
-
-#include <gtest/gtest.h>
-
 #include "tests/sim/random_case.h"
+#include "tests/testing.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
 

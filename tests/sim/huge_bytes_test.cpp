@@ -1,16 +1,12 @@
 // Sums of bytes and elements that come near 64 bits: refused with one sentence, or exact; never wrapped.
-#include <algorithm>
-#include <cstdlib>
-#include <string>
-
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "sim/base/error.h"
 #include "sim/base/exact.h"
 #include "sim/cost_model.h"
 #include "sim/simulator.h"
 #include "tests/sim/world.h"
+#include "tests/testing.h"
 
 namespace stowplan::sim {
 namespace {
@@ -31,12 +27,7 @@ Bytes RandomHuge() {
 // What `refused` says; empty where it passes.
 template <typename Check>
 std::string MessageOf(const Check& refused) {
-  try {
-    refused();
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "";
+  return tests::ErrorOf([&] { refused(); });
 }
 
 bool Mentions(const std::string& message, const std::string& what) {

@@ -1,15 +1,10 @@
 // The conformance suite of interconnects: what every row of the table promises.
 #include "sim/interconnect.h"
 
-#include <algorithm>
-#include <string>
-#include <vector>
-
-#include <gtest/gtest.h>
-
 #include "sim/simulator.h"
 #include "tests/sim/compare.h"
 #include "tests/sim/random_case.h"
+#include "tests/testing.h"
 
 namespace stowplan::sim {
 namespace {

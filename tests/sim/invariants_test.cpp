@@ -1,16 +1,8 @@
 // What must hold of every native run, whatever the problem, and how runs of related problems are related.
-#include <algorithm>
-#include <map>
-#include <numeric>
-#include <set>
-#include <tuple>
-#include <vector>
-
-#include <gtest/gtest.h>
-
 #include "sim/simulator.h"
 #include "tests/sim/compare.h"
 #include "tests/sim/random_case.h"
+#include "tests/testing.h"
 
 namespace stowplan::sim {
 namespace {

@@ -1,11 +1,8 @@
 #include "sim/analysis/lanes.h"
 
-#include <algorithm>
-
-#include <gtest/gtest.h>
-
 #include "tests/sim/random_case.h"
 #include "tests/sim/world.h"
+#include "tests/testing.h"
 
 namespace stowplan::sim {
 namespace {

@@ -1,16 +1,7 @@
 // Random problems whose numbers go up to their limits: each is refused with the documented sentence, before anything runs,
 // or every engine runs it to its end, and natively as the oracle does.
-#include <cstdint>
-#include <memory>
-#include <numeric>
-#include <string>
-#include <vector>
-
-#include <gtest/gtest.h>
-
 #include "sim/analysis/lanes.h"
 #include "sim/analysis/what_if.h"
-#include "sim/base/error.h"
 #include "sim/base/exact.h"
 #include "sim/screen/screen.h"
 #include "sim/simulator.h"
@@ -18,6 +9,7 @@
 #include "tests/sim/oracle.h"
 #include "tests/sim/random_case.h"
 #include "tests/sim/world.h"
+#include "tests/testing.h"
 
 namespace stowplan::sim {
 namespace {
@@ -179,12 +171,7 @@ TEST(Limits, RoutesThatTakeTooMuchMemoryAreRefused) {
 }
 
 std::string RefusalOf(Cluster& cluster) {
-  try {
-    cluster.Finish();
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "none";
+  return tests::ErrorOf([&] { cluster.Finish(); }, "none");
 }
 
 // An op on the first device, one on the last that reads it, and what that takes.

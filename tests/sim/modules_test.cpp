@@ -1,13 +1,10 @@
 // Modules as names spell them, in the forms that builders, PyTorch's exporters and tracers write.
 #include "sim/analysis/modules.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
+#include "tests/testing.h"
 
 namespace stowplan::sim {
 namespace {
-
-using ::testing::ElementsAre;
 
 struct Named {
   std::string name;

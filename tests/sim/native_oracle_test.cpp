@@ -1,11 +1,9 @@
 // The engine against the oracle, event by event, on random problems.
-
-#include <gtest/gtest.h>
-
 #include "sim/simulator.h"
 #include "tests/sim/compare.h"
 #include "tests/sim/oracle.h"
 #include "tests/sim/random_case.h"
+#include "tests/testing.h"
 
 namespace stowplan::sim {
 namespace {

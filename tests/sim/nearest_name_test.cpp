@@ -1,6 +1,6 @@
 #include "sim/base/nearest_name.h"
 
-#include <gtest/gtest.h>
+#include "tests/testing.h"
 
 namespace stowplan {
 namespace {

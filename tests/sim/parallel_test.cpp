@@ -1,16 +1,10 @@
 // Many placements in parallel: the same outcomes, in the order of submission, for any number of threads.
 #include "sim/base/parallel.h"
 
-#include <atomic>
-#include <stdexcept>
-#include <string>
-#include <vector>
-
-#include <gtest/gtest.h>
-
 #include "sim/simulator.h"
 #include "tests/sim/compare.h"
 #include "tests/sim/random_case.h"
+#include "tests/testing.h"
 
 namespace stowplan::sim {
 namespace {

@@ -3,16 +3,11 @@
 
 #include <cerrno>
 #include <csignal>
-#include <fstream>
-#include <thread>
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "sim/base/error.h"
-#include "tests/temp_folder.h"
+#include "tests/testing.h"
 
 namespace stowplan {
 namespace {

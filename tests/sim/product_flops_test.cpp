@@ -1,12 +1,10 @@
 // FLOPs of products (sim/analysis/product_flops.h) against loops that count every multiply-add.
 #include "sim/analysis/product_flops.h"
 
-#include <cstdlib>
-#include <string>
-#include <vector>
-
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
+
+#include "tests/testing.h"
 
 namespace stowplan::sim {
 namespace {

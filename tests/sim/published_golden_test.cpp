@@ -1,18 +1,12 @@
 // Every golden of tests/golden/published_simulator: what the simulator published with the Placeto paper
 // returned for a graph under a placement. Times within 0.1 ns or 1e-9 of the value (the goldens are sums of
 // doubles), peaks exact.
-#include <algorithm>
-#include <cmath>
-#include <filesystem>
-#include <string>
-#include <vector>
-
-#include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
 #include "sim/formats/formats.h"
 #include "sim/simulator.h"
 #include "tests/sim/no_cost_model.h"
+#include "tests/testing.h"
 
 namespace stowplan::sim {
 namespace {

@@ -1,16 +1,10 @@
 // The published rules against a plain second program on random problems: pauses are events of their own,
 // queues are queues of what became ready, and peaks are counted instant by instant.
-#include <algorithm>
 #include <deque>
-#include <map>
-#include <set>
-#include <tuple>
-#include <vector>
-
-#include <gtest/gtest.h>
 
 #include "sim/simulator.h"
 #include "tests/sim/random_case.h"
+#include "tests/testing.h"
 
 namespace stowplan::sim {
 namespace {

@@ -1,9 +1,7 @@
 // The rules of docs/model.md section 8, one by one, with what the goldens do not hold: control edges, doubled
 // producers, ops without outputs, ties. 7600 bytes take 1 us to send. Times in comments are microseconds.
-#include <gtest/gtest.h>
-
-#include "sim/base/error.h"
 #include "tests/sim/world.h"
+#include "tests/testing.h"
 
 namespace stowplan::sim {
 namespace {

@@ -1,18 +1,8 @@
 // Routes: least sum of latencies + 1 MiB / narrowest bandwidth, then fewest links, then file
 // order; switches and CPUs forward, accelerators only where a route by hand says so.
-#include <algorithm>
-#include <limits>
-#include <optional>
-#include <set>
-#include <tuple>
-#include <utility>
-#include <vector>
-
-#include <gtest/gtest.h>
-
-#include "sim/base/error.h"
 #include "tests/sim/random_case.h"
 #include "tests/sim/world.h"
+#include "tests/testing.h"
 
 namespace stowplan::sim {
 namespace {

@@ -1,9 +1,6 @@
 // Where the published rules are wrong about machines, native does the opposite: one test for each rule.
-#include <utility>
-
-#include <gtest/gtest.h>
-
 #include "tests/sim/world.h"
+#include "tests/testing.h"
 
 namespace stowplan::sim {
 namespace {

@@ -2,20 +2,11 @@
 // claim its runtimes.
 #include "sim/screen/screen.h"
 
-#include <algorithm>
-#include <map>
-#include <numeric>
-#include <set>
-#include <string>
-#include <vector>
-
-#include <gtest/gtest.h>
-
-#include "sim/base/error.h"
 #include "sim/base/exact.h"
 #include "sim/published_rules.h"
 #include "sim/screen/pass.h"
 #include "tests/sim/random_case.h"
+#include "tests/testing.h"
 
 namespace stowplan::sim {
 namespace {

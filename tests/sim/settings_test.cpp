@@ -1,14 +1,9 @@
 #include "sim/base/settings.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include "sim/base/error.h"
+#include "tests/testing.h"
 
 namespace stowplan {
 namespace {
-
-using ::testing::ThrowsMessage;
 
 double Half(double /*fallback*/, double of, double /*default_of*/) {
   return of / 2;

@@ -1,14 +1,9 @@
 #include "sim/base/statistics.h"
 
-#include <cmath>
-
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
+#include "tests/testing.h"
 
 namespace stowplan {
 namespace {
-
-using ::testing::DoubleNear;
 
 TEST(StatisticsTest, QuantilesAreLinearBetweenOrderStatistics) {
   EXPECT_EQ(Quantile({3, 1, 2}, 0.5), 2);

@@ -1,15 +1,8 @@
 // Golden timelines: the whole course of a few small runs as text, tests/golden/timelines/<case>.txt.
-#include <cstdlib>
-#include <filesystem>
-#include <functional>
-#include <map>
-#include <string>
-
-#include <gtest/gtest.h>
-
 #include "sim/formats/formats.h"
 #include "sim/simulator.h"
 #include "tests/sim/world.h"
+#include "tests/testing.h"
 
 namespace stowplan::sim {
 namespace {

@@ -1,14 +1,9 @@
 // What a better machine would give, on runs short enough to be worked out by hand.
 #include "sim/analysis/what_if.h"
 
-#include <algorithm>
-#include <map>
-#include <numeric>
-
-#include <gtest/gtest.h>
-
 #include "tests/sim/random_case.h"
 #include "tests/sim/world.h"
+#include "tests/testing.h"
 
 namespace stowplan::sim {
 namespace {

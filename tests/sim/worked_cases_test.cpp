@@ -1,9 +1,8 @@
 // The worked cases of docs/model.md, section 7, then host threads, queues and streams
 // (sections 2 and 3) rule by rule. World::Run() also holds every case against the oracle. Times in comments
 // are microseconds.
-#include <gtest/gtest.h>
-
 #include "tests/sim/world.h"
+#include "tests/testing.h"
 
 namespace stowplan::sim {
 namespace {

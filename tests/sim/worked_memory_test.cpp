@@ -1,7 +1,6 @@
 // Memory (docs/model.md, section 5) rule by rule. Times in comments are microseconds.
-#include <gtest/gtest.h>
-
 #include "tests/sim/world.h"
+#include "tests/testing.h"
 
 namespace stowplan::sim {
 namespace {

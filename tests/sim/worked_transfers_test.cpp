@@ -1,8 +1,7 @@
 // Transfers (docs/model.md, section 4) rule by rule. 1 MB takes 100 us at 10 GB/s. Times in comments are
 // microseconds.
-#include <gtest/gtest.h>
-
 #include "tests/sim/world.h"
+#include "tests/testing.h"
 
 namespace stowplan::sim {
 namespace {

@@ -1,9 +1,8 @@
 #include "tests/sim/world.h"
 
-#include <gtest/gtest.h>
-
 #include "tests/sim/compare.h"
 #include "tests/sim/oracle.h"
+#include "tests/testing.h"
 
 namespace stowplan::sim {
 

@@ -1,10 +1,9 @@
 // What is left of a table is told by kind of cell: agent and row.
 #include "tables/run/cell_times.h"
 
-#include <gtest/gtest.h>
-
 #include "tables/run/cell_progress.h"
 #include "tests/tables/tiny_table.h"
+#include "tests/testing.h"
 
 namespace stowplan::tables {
 namespace {

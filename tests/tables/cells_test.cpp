@@ -1,12 +1,11 @@
 // What a table says to a screen and to those that read it.
 #include "tables/cells.h"
 
-#include <gtest/gtest.h>
-
 #include "output/csv.h"
 #include "tables/terminal.h"
 #include "tests/tables/golden_file.h"
 #include "tests/tables/tiny_table.h"
+#include "tests/testing.h"
 
 namespace stowplan::tables {
 namespace {

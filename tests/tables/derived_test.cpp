@@ -1,13 +1,10 @@
 // Tables made of other tables' rows.
 #include "tables/derive/derived.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include "sim/base/error.h"
 #include "tables/derive/robustness.h"
 #include "tables/run/runner.h"
 #include "tests/tables/tiny_table.h"
+#include "tests/testing.h"
 
 namespace stowplan::tables {
 namespace {

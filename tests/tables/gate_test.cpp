@@ -1,20 +1,11 @@
 // The runs of the sanity suite, on its cheapest cases.
 #include "tables/derive/gate.h"
 
-#include <algorithm>
-#include <atomic>
-#include <cmath>
-#include <fstream>
-#include <limits>
-#include <set>
-
 #include <fmt/format.h>
-#include <gtest/gtest.h>
 
 #include "output/interrupt.h"
-#include "sim/base/error.h"
 #include "sim/formats/formats.h"
-#include "tests/temp_folder.h"
+#include "tests/testing.h"
 
 namespace stowplan::tables {
 namespace {

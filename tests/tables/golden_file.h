@@ -1,13 +1,8 @@
 // Texts held against tests/tables/golden. `STOWPLAN_UPDATE_GOLDEN=1 test_tables` writes them anew.
 #pragma once
 
-#include <cstdlib>
-#include <filesystem>
-#include <string>
-
-#include <gtest/gtest.h>
-
 #include "sim/formats/formats.h"
+#include "tests/testing.h"
 
 namespace stowplan::testing {
 

@@ -44,11 +44,6 @@ class GrowthTest(unittest.TestCase):
         self.assertEqual(line[1], "(2.00) 2.67")
         self.assertAlmostEqual(error, 4 / 1.5)
 
-    def test_only_what_is_near_explains(self):
-        tables, near, far = (1.5, ("tables", "1.6")), (1.05, ("near", "1.2")), (1.3, ("far", "1.4"))
-        self.assertIn('"near" explains the published steps', growth.verdict([tables, near, far]))
-        self.assertIn('None of 1 explanations serves all rows: the nearest, "far", is off by a factor of 1.30', growth.verdict([tables, far]))
-
     def test_a_layer_waits_for_the_whole_layer_before(self):
         ops = [op("w", "a", kind="Variable"), op("a0", "a", ["w"]), op("a1", "a", ["a0:0", "w"]), op("b0", "b", ["a0"]), op("b1", "b", ["b0", "a1"])]
         with_barriers, barriers = growth.serial(ops)

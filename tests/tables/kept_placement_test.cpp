@@ -1,11 +1,10 @@
 #include "tables/kept_placement.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
 #include "problem/loaded_problem.h"
-#include "sim/base/error.h"
+#include "tests/testing.h"
 
 namespace stowplan::tables {
 namespace {

@@ -1,11 +1,6 @@
 // Valid files, damaged in a fixed way: every reader reads or refuses what comes out. tests/fuzz searches further.
-#include <ostream>
-#include <random>
-#include <string>
-
-#include <gtest/gtest.h>
-
 #include "tests/tables/readers.h"
+#include "tests/testing.h"
 
 namespace stowplan::tables {
 

@@ -1,22 +1,13 @@
 // A table of one's own through the program: it runs and is rendered as ours are, and mistakes end before the first cell.
 #include "tests/tables/own_table.h"
 
-#include <filesystem>
-#include <string>
-#include <utility>
-#include <vector>
-
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include "sim/formats/formats.h"
 #include "tests/cli/program.h"
-#include "tests/temp_folder.h"
+#include "tests/testing.h"
 
 namespace stowplan::tables {
 namespace {
 
-using ::testing::HasSubstr;
 using testing::kExample;
 using testing::kHead;
 using testing::kRest;
@@ -96,59 +87,28 @@ TEST(OwnTable, AUsersMistakesEndWithStatusTwoBeforeAnythingRuns) {
     testing::ExpectRefused({"table", "run", folder / "mine.yaml", "--store", folder / "store.db"}, says);
     EXPECT_FALSE(std::filesystem::exists(folder / "store.db"));
   };
-  refused(std::string(kHead) + "columns: [heft(x=1)]\nrows: [{workload: nmt}]\n", "column heft_x_1: ");
-  refused("format: stowplan.experiment\nversion: 1\nname: sgdp\ncluster: k40\n" + std::string(kRest),
-          "give it another name");
-  refused(std::string(kHead) +
-              "blocks:\n  - {key: a, columns: [{agent: random, zero_shot: true}], rows: [{workload: nmt}],\n"
-              "     training: {family: ptb, samples: 16}}\n",
-          "zero_shot: random keeps no policy");
-  refused(std::string(kHead) +
-              "blocks:\n  - {key: a, columns: [{agent: placeto, trained: true}], rows: [{workload: nmt}]}\n",
-          "has the trained column placeto and no `training`");
-  refused(std::string(kHead) +
-              "columns: [{agent: placeto, zero_shot: true, trained: false}]\nrows: [{workload: nmt}]\n",
-          "is `zero_shot` and not `trained`");
-  refused(std::string(kHead) +
-              "blocks:\n  - {key: a, columns: [{agent: random, trained: true}], rows: [{workload: nmt}],\n"
-              "     training: {family: ptb, samples: 16}}\n",
-          "trained: random keeps no policy");
-  refused(std::string(kHead) +
-              "blocks:\n  - {key: a, columns: [{agent: placeto, trained: true}],\n"
-              "     rows: [{workload: nmt}, {workload: rnnlm, grouper: neighbour(groups=4)}], "
-              "training: {family: ptb, samples: 16}}\n",
+  const std::string head = kHead, nmt = "rows: [{workload: nmt}]",
+                    training = "training: {family: ptb, samples: 16";
+  const auto block = [&](const std::string& text) { return head + "blocks:\n  - {key: a, " + text + "}\n"; };
+  refused(head + "columns: [heft(x=1)]\n" + nmt + "\n", "column heft_x_1: ");
+  refused("format: stowplan.experiment\nversion: 1\nname: sgdp\ncluster: k40\n" + std::string(kRest), "name");
+  refused(head + "columns: [{agent: placeto, zero_shot: true, trained: false}]\n" + nmt + "\n", "`trained`");
+  refused(head + "testbed: placetoo\n" + kRest, "results/placetoo/testbed.json");
+  refused(block("columns: [{agent: random, zero_shot: true}], " + nmt + ", " + training + "}"),
+          "zero_shot: ");
+  refused(block("columns: [{agent: random, trained: true}], " + nmt + ", " + training + "}"), "trained: ");
+  refused(block("columns: [{agent: placeto, trained: true}], " + nmt), "no `training`");
+  refused(block("columns: [{agent: placeto, trained: true}], " + nmt + ", " + training + ", quick: 15}"),
+          "at least 16");
+  refused(block("columns: [{agent: placeto, trained: true}], rows: [{workload: nmt}, {workload: rnnlm, "
+                "grouper: neighbour(groups=4)}], " +
+                training + "}"),
           "row rnnlm has another cluster or grouper than row nmt");
-  refused(std::string(kHead) +
-              "blocks:\n  - {key: a, columns: [{agent: placeto, trained: true}], rows: [{workload: nmt}],\n"
-              "     training: {family: ptb, samples: 16, quick: 15}}\n",
-          "gives 16 graphs fewer samples than one each; expected at least 16");
-  refused(std::string(kHead) +
-              "blocks:\n  - {key: a, columns: [random], budget: paper,\n"
-              "     rows: [{workload: nmt, paper_samples: 9}, {workload: rnnlm}]}\n",
-          "has `budget: paper`, but row rnnlm no `paper_samples`");
   refused(
-      std::string(kHead) + "blocks:\n  - {key: a, columns: [random], budget: all, rows: [{workload: nmt}]}\n",
-      "blocks[0].budget must be paper, but is \"all\"");
-  refused(std::string(kHead) + "testbed: placetoo\n" + kRest,
-          "testbed placetoo: there is no results/placetoo/testbed.json");
+      block("columns: [random], budget: paper, rows: [{workload: nmt, paper_samples: 9}, {workload: rnnlm}]"),
+      "row rnnlm no `paper_samples`");
+  refused(block("columns: [random], budget: all, " + nmt), "blocks[0].budget");
   testing::ExpectRefused({"table", "run", folder / "none.yaml"}, "none.yaml");
-}
-
-TEST(OwnTable, WhatIsNearlyRightIsToldWhatWouldBe) {
-  const TempFolder folder;
-  const std::string text = std::string(kHead) + kRest;
-  formats::WriteFile(folder / "mine.yaml", text);
-  formats::WriteFile(folder / "mine.txt", text);
-  const auto run = [&](const std::vector<std::string>& call) {
-    return testing::RunStowplan(call, folder.path());
-  };
-  EXPECT_THAT(run({"table", "run", "mine.txt"}).err,
-              HasSubstr("mine.txt: a table's file has a name that ends in .yaml"));
-  EXPECT_EQ(run({"table", "run", "mine.yaml", "--samples", "2"}).status, 0);
-  const auto shown = run({"table", "show", "mine.yaml"});
-  EXPECT_EQ(shown.status, 2);
-  EXPECT_THAT(shown.err, HasSubstr("there is no results/mine/rows.csv; --out .stowplan/mine shows"));
-  EXPECT_EQ(run({"table", "show", "mine.yaml", "--out", ".stowplan/mine"}).status, 0);
 }
 
 // Nothing is run whose results could not be written.

@@ -2,29 +2,15 @@
 // they are the same.
 #include "tables/run/policies.h"
 
-#include <atomic>
-#include <filesystem>
-#include <map>
-#include <set>
-#include <span>
-#include <string>
-#include <tuple>
-#include <vector>
-
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include "agents/agent.h"
 #include "tables/run/runner.h"
 #include "tests/cli/needs_learners.h"
 #include "tests/tables/tiny_table.h"
-#include "tests/temp_folder.h"
+#include "tests/testing.h"
 
 namespace stowplan::tables {
 namespace {
 
-using ::testing::HasSubstr;
-using ::testing::IsSupersetOf;
 using tests::TempFolder;
 
 TableDefinition ZeroShotTable() {

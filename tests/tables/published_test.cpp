@@ -1,10 +1,7 @@
-#include <algorithm>
-
-#include <gtest/gtest.h>
-
 #include "sim/formats/formats.h"
 #include "tables/record.h"
 #include "tables/results.h"
+#include "tests/testing.h"
 
 namespace stowplan::tables {
 namespace {

@@ -1,13 +1,8 @@
 #include "tables/settings_before.h"
 
-#include <set>
-#include <string>
-#include <vector>
-
-#include <gtest/gtest.h>
-
 #include "agents/agent.h"
 #include "tests/tables/tiny_table.h"
+#include "tests/testing.h"
 
 namespace stowplan::tables {
 namespace {

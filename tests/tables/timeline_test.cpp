@@ -1,12 +1,6 @@
 #include "tables/timeline.h"
 
-#include <numeric>
-#include <string>
-#include <vector>
-
-#include <gtest/gtest.h>
-
-#include "sim/base/error.h"
+#include "tests/testing.h"
 
 namespace stowplan::tables {
 namespace {

@@ -1,18 +1,9 @@
 // What graph learners see of the tables' rows: an order, depths, and units before, after and beside others.
-#include <algorithm>
-#include <cstddef>
-#include <memory>
-#include <set>
-#include <string>
-#include <utility>
-#include <vector>
-
-#include <gtest/gtest.h>
-
 #include "agents/classical/unit_graph.h"
 #include "problem/loaded_problem.h"
 #include "sim/base/spec.h"
 #include "tables/table.h"
+#include "tests/testing.h"
 
 namespace stowplan::tables {
 namespace {

@@ -1,22 +1,11 @@
 #include "agents/rl/checkpoint.h"
 
-#include <filesystem>
-#include <fstream>
-#include <iterator>
-#include <limits>
-
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include "agents/rl/learning_log.h"
 #include "agents/rl/nn/byte_state.h"
-#include "sim/base/error.h"
-#include "tests/temp_folder.h"
+#include "tests/testing.h"
 
 namespace stowplan::agents::rl {
 namespace {
-
-using ::testing::HasSubstr;
 
 std::string InTemp(const std::string& name) {
   static const tests::TempFolder folder;
@@ -33,12 +22,7 @@ void Spit(const std::string& path, const std::string& bytes) {
 }
 
 std::string MessageOf(const std::string& path) {
-  try {
-    ReadCheckpoint(path);
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "no error";
+  return tests::ErrorOf([&] { ReadCheckpoint(path); }, "no error");
 }
 
 TEST(Checkpoint, RoundTrip) {

@@ -1,24 +1,16 @@
 // What doppler is built of: doppler_policy.h (its schedules are in unit_schedule_test.cpp); and that it learns. What every
 // learner keeps is in learners_test.cpp.
-#include <atomic>
-#include <cmath>
-#include <set>
-
 #include <ATen/ATen.h>
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include "agents/rl/checkpoint.h"
 #include "agents/rl/doppler_policy.h"
 #include "agents/rl/one_shot_learner.h"
-#include "sim/base/error.h"
 #include "tests/agents/rl/test_task.h"
 #include "tests/agents/rl/watch.h"
+#include "tests/testing.h"
 
 namespace stowplan::agents::rl {
 namespace {
-
-using ::testing::HasSubstr;
 
 DopplerOptions SmallDoppler() {
   DopplerOptions options;
@@ -181,12 +173,7 @@ TEST(Doppler, LearnsToBalance) {
 }
 
 TEST(Doppler, RefusesToWeighDrawsThatAreNotThePoliciesOwn) {
-  try {
-    MakeAgent("doppler(explore=greedy)");
-    FAIL();
-  } catch (const InputError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("learner=reinforce"));
-  }
+  EXPECT_THAT(tests::ErrorOf([&] { MakeAgent("doppler(explore=greedy)"); }), HasSubstr("learner=reinforce"));
   EXPECT_THAT(MakeAgent("doppler(preset=paper)")->name(), HasSubstr("explore=greedy"));
 }
 

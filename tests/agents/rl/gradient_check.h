@@ -1,17 +1,11 @@
 // Comparing gradients with finite differences, in double.
 #pragma once
 
-#include <algorithm>
-#include <cmath>
-#include <cstdint>
-#include <functional>
-#include <vector>
-
 #include <ATen/ATen.h>
-#include <gtest/gtest.h>
 
 #include "agents/random_numbers.h"
 #include "agents/rl/nn/tensors.h"
+#include "tests/testing.h"
 
 namespace stowplan::agents::rl {
 

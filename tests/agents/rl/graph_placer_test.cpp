@@ -1,18 +1,15 @@
 // What sgdp and encoder_placer are built of: graph_sage.h, segment_attention.h, segment_placer.h,
 // node_features.h; and that the two learn. What every learner keeps is in learners_test.cpp.
-#include <cmath>
-
 #include <ATen/ATen.h>
-#include <gtest/gtest.h>
 
 #include "agents/rl/features/node_features.h"
 #include "agents/rl/nn/graph_sage.h"
 #include "agents/rl/nn/segment_attention.h"
 #include "agents/rl/segment_placer.h"
-#include "sim/base/error.h"
 #include "tests/agents/rl/gradient_check.h"
 #include "tests/agents/rl/test_task.h"
 #include "tests/agents/rl/watch.h"
+#include "tests/testing.h"
 
 namespace stowplan::agents::rl {
 namespace {
@@ -225,23 +222,6 @@ sim::Picos BestOfGreedy(const Agent& trained, const std::string& name, const Tas
   const Samples applied = SearchOnce(*MakeAgent(name), task, 10, {.learn = false, .init = path});
   EXPECT_EQ(applied.counted, 1);
   return applied.runtimes.front();
-}
-
-// No two nodes alike: those that look alike in surroundings that look alike get the same probabilities, so
-// that of two equal branches neither can be told to go elsewhere.
-TEST(GraphPlacers, FindTheOptimumOfATinyGraph) {
-  const auto made = MakeTestTask(RandomDag(7, 3));
-  const sim::Picos optimum = BruteForceOptimum(made->task);
-  for (const std::string name :
-       {"sgdp(width=16,layers=1,stay=0,entropy=0.1)",
-        "sgdp(width=16,layers=1,stay=0,segment=4,passes=2,entropy=0.1)",
-        "encoder_placer(width=16,layers=1,stay=0,entropy=0.1)",
-        "encoder_placer(width=16,layers=1,stay=0,learner=reinforce,lr=3e-3,entropy=0.1)"}) {
-    const auto agent = MakeAgent(name);
-    const Samples samples = SearchOnce(*agent, made->task, 800);
-    EXPECT_GT(samples.runtimes.front(), optimum) << name;
-    EXPECT_EQ(BestOfGreedy(*agent, name, made->task), optimum) << name;
-  }
 }
 
 // One set of weights, two graphs of different sizes, several segments: both come close to their optimum.

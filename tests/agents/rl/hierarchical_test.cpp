@@ -1,12 +1,10 @@
-#include <algorithm>
-
 #include <ATen/ATen.h>
-#include <gtest/gtest.h>
 
 #include "agents/rl/features/grouper_features.h"
 #include "agents/rl/hierarchical_policy.h"
 #include "tests/agents/rl/gradient_check.h"
 #include "tests/agents/rl/test_task.h"
+#include "tests/testing.h"
 
 namespace stowplan::agents::rl {
 namespace {

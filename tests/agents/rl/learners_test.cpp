@@ -1,27 +1,17 @@
 // What every learner of the module keeps, beyond tests/agents/conformance_test.cpp: it is listed, resumes as
 // if never interrupted, and carries what it learned.
-#include <atomic>
-#include <cmath>
-#include <cstring>
-#include <limits>
-#include <sstream>
-
 #include <fmt/format.h>
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include "agents/rl/checkpoint.h"
-#include "sim/base/error.h"
 #include "tests/agents/problems.h"
 #include "tests/agents/rl/test_task.h"
 #include "tests/agents/rl/watch.h"
+#include "tests/testing.h"
 
 extern "C" const std::vector<stowplan::agents::AgentRow>* stowplan_rl_agents();
 
 namespace stowplan::agents::rl {
 namespace {
-
-using ::testing::HasSubstr;
 
 // agents/registry.cpp lists the learners without opening the module: the two must know the same agents.
 TEST(Learners, ModuleMakesThoseThatAreListed) {

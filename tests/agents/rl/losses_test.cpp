@@ -1,14 +1,10 @@
 #include "agents/rl/losses.h"
 
-#include <cstdint>
-#include <span>
-#include <vector>
-
 #include <ATen/ATen.h>
-#include <gtest/gtest.h>
 
 #include "agents/rl/nn/categorical.h"
 #include "tests/agents/rl/gradient_check.h"
+#include "tests/testing.h"
 
 namespace stowplan::agents::rl {
 namespace {

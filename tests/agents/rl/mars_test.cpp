@@ -1,10 +1,6 @@
 // What mars is built of: graph_convolution.h, graph_infomax.h, mars_policy.h (its placer is in sequence_test.cpp); and
 // that it learns. What every learner keeps is in learners_test.cpp.
-#include <atomic>
-#include <cmath>
-
 #include <ATen/ATen.h>
-#include <gtest/gtest.h>
 
 #include "agents/rl/checkpoint.h"
 #include "agents/rl/features/node_features.h"
@@ -12,10 +8,10 @@
 #include "agents/rl/nn/graph_convolution.h"
 #include "agents/rl/nn/graph_infomax.h"
 #include "agents/rl/one_shot_learner.h"
-#include "sim/base/error.h"
 #include "tests/agents/rl/gradient_check.h"
 #include "tests/agents/rl/test_task.h"
 #include "tests/agents/rl/watch.h"
+#include "tests/testing.h"
 
 namespace stowplan::agents::rl {
 namespace {
@@ -227,40 +223,6 @@ TEST(Mars, FrozenEncodersKeepWhatPretrainingLeft) {
     for (std::size_t i = 0; i < learned.size(); ++i) change += Difference(pretrained[i], learned[i]);
     EXPECT_EQ(change > 0, freeze == "no");
   }
-}
-
-// Aligned: a decoder that has to find the unit by attention first settles beside the optimum.
-TEST(Mars, FindsTheOptimumOfATinyGraph) {
-  const auto made = MakeTestTask(RandomDag(7, 3));
-  const sim::Picos optimum = BruteForceOptimum(made->task);
-  for (const std::string options : {"", ",pretrain=no", ",freeze=yes"}) {
-    const std::string name =
-        "mars(width=16,encoder_width=16,iterations=50,lr=1e-2,entropy=0.1,aligned=yes,stay=0,offers=no" +
-        options + ")";
-    const auto agent = MakeAgent(name);
-    const Samples samples = SearchOnce(*agent, made->task, 800);
-    EXPECT_GT(samples.runtimes.front(), optimum) << name;
-    const std::string path = InTemp("greedy.ckpt");
-    dynamic_cast<const Transferable&>(*agent).Save(path);
-    const Samples applied = SearchOnce(*MakeAgent(name), made->task, 10, {.learn = false, .init = path});
-    EXPECT_EQ(applied.runtimes, std::vector<sim::Picos>{optimum}) << name;
-  }
-}
-
-// Across a border the decoder knows the other units by its state alone: near the optimum, not always at it.
-TEST(Mars, SegmentsShorterThanTheGraphComeNearTheOptimum) {
-  const auto made = MakeTestTask(RandomDag(7, 3));
-  const std::string name =
-      "mars(width=16,encoder_width=16,iterations=50,lr=1e-2,entropy=0.1,aligned=yes,stay=0,offers=no,segment="
-      "3)";
-  const auto agent = MakeAgent(name);
-  const Samples samples = SearchOnce(*agent, made->task, 800);
-  const std::string path = InTemp("greedy.ckpt");
-  dynamic_cast<const Transferable&>(*agent).Save(path);
-  const Samples applied = SearchOnce(*MakeAgent(name), made->task, 10, {.learn = false, .init = path});
-  const auto optimum = static_cast<double>(BruteForceOptimum(made->task));
-  EXPECT_LT(applied.runtimes.front(), samples.runtimes.front());
-  EXPECT_LE(static_cast<double>(applied.runtimes.front()), 1.15 * optimum);
 }
 
 }  // namespace

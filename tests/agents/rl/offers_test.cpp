@@ -1,18 +1,13 @@
 #include "agents/rl/features/offers.h"
 
-#include <memory>
-#include <utility>
-#include <vector>
-
 #include <ATen/ATen.h>
-#include <gtest/gtest.h>
 
 #include "agents/rl/features/unit_features.h"
 #include "agents/rl/nn/categorical.h"
 #include "agents/rl/nn/stay.h"
-#include "sim/base/error.h"
 #include "tests/agents/rl/gradient_check.h"
 #include "tests/agents/rl/test_task.h"
+#include "tests/testing.h"
 
 namespace stowplan::agents::rl {
 namespace {

@@ -1,14 +1,11 @@
 #include "agents/rl/one_shot_learner.h"
 
-#include <algorithm>
-#include <cmath>
-
 #include <ATen/ATen.h>
-#include <gtest/gtest.h>
 
 #include "agents/rl/nn/categorical.h"
 #include "tests/agents/rl/test_task.h"
 #include "tests/agents/rl/watch.h"
+#include "tests/testing.h"
 
 namespace stowplan::agents::rl {
 namespace {
@@ -120,13 +117,6 @@ TEST(OneShotLearner, LearnsToFit) {
     applied.learner.Run();
     EXPECT_TRUE(applied.evaluator.has_best());
   }
-}
-
-TEST(OneShotLearner, LearningRateZeroChangesNothing) {
-  const auto made = MakeTestTask(RandomDag(6, 2), 3);
-  TableRun run(made->task, {.learning_rate = {0, 0, 1}}, 400);
-  run.learner.Run();
-  EXPECT_EQ(run.learner.policy().parameters()[0].abs().max().item<double>(), 0);
 }
 
 // Three equal choices for each unit; a step that is not made has no gradient.

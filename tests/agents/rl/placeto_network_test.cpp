@@ -1,9 +1,9 @@
 #include "agents/rl/placeto/placeto_network.h"
 
 #include <ATen/ATen.h>
-#include <gtest/gtest.h>
 
 #include "tests/agents/rl/gradient_check.h"
+#include "tests/testing.h"
 
 namespace stowplan::agents::rl {
 namespace {

@@ -1,100 +1,15 @@
 #include "agents/rl/placeto/placeto_state.h"
 
 #include <ATen/ATen.h>
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
-#include "sim/base/error.h"
 #include "tests/agents/rl/test_task.h"
+#include "tests/testing.h"
 
 namespace stowplan::agents::rl {
 namespace {
 
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-
 PlacetoOptions Options(const std::string& spec) {
   return ReadPlacetoOptions(AgentSettings(spec));
-}
-
-TEST(PlacetoOptions, PresetsOfTheProtocol) {
-  const PlacetoOptions tuned = Options("placeto");
-  EXPECT_EQ(tuned.every, 16);
-  EXPECT_EQ(tuned.moves.first, 2.5);
-  EXPECT_EQ(tuned.moves.last, 1);
-  EXPECT_EQ(ReadPlacetoOptions(AgentSettings("placeto(moves=6)")).moves.last, 6);
-  EXPECT_EQ(ReadPlacetoOptions(AgentSettings("placeto(moves=6,moves_end=2)")).moves.last, 2);
-  EXPECT_EQ(ReadPlacetoOptions(AgentSettings("placeto(preset=walk,moves=2)")).moves.last, 2);
-  EXPECT_FALSE(tuned.repeats);
-  EXPECT_EQ(tuned.start, PlacetoOptions::Start::kBest);
-  EXPECT_EQ(tuned.reward, PlacetoOptions::Reward::kBestLater);
-  EXPECT_EQ(tuned.baseline, PlacetoOptions::Baseline::kMoves);
-  EXPECT_TRUE(tuned.relative);
-  EXPECT_TRUE(tuned.offers);
-
-  const PlacetoOptions transfer = Options("placeto(preset=transfer)");
-  EXPECT_EQ(transfer.every, 16);
-  EXPECT_EQ(transfer.rounds, 4);
-  EXPECT_EQ(transfer.moves.first, 0);
-  EXPECT_EQ(transfer.reach, 0);
-  EXPECT_EQ(transfer.entropy.first, 0.01);
-  EXPECT_EQ(transfer.start, PlacetoOptions::Start::kOwn);
-  EXPECT_EQ(transfer.reward, PlacetoOptions::Reward::kDecrease);
-  EXPECT_EQ(transfer.baseline, PlacetoOptions::Baseline::kStep);
-  EXPECT_TRUE(transfer.offers);
-  EXPECT_FALSE(transfer.greedy_offers);
-  EXPECT_TRUE(Options("placeto(preset=transfer,offers=greedy,lr=0)").greedy_offers);
-  EXPECT_THROW(Options("placeto(preset=transfer,offers=greedy)"), InputError);
-  EXPECT_FALSE(Options("placeto(preset=transfer,offers=no)").offers);
-
-  const PlacetoOptions walk = Options("placeto(preset=walk)");
-  EXPECT_EQ(walk.learning_rate.first, 1e-2);
-  EXPECT_EQ(walk.learning_rate.last, 1e-3);
-  EXPECT_EQ(walk.entropy.first, 0.01);
-  EXPECT_EQ(walk.greedy, 25);
-  EXPECT_TRUE(walk.relative);
-
-  const PlacetoOptions paper = Options("placeto(preset=paper)");
-  EXPECT_EQ(paper.entropy.first, 1);
-  EXPECT_EQ(paper.entropy.last, 0);
-  EXPECT_FALSE(paper.relative);
-  EXPECT_EQ(paper.limit_gb, 0);
-  EXPECT_EQ(paper.reward, PlacetoOptions::Reward::kDecrease);
-
-  const PlacetoOptions code = Options("placeto(preset=code)");
-  EXPECT_EQ(code.limit_gb, 8);
-  EXPECT_EQ(code.cap_s, 10);
-  EXPECT_EQ(code.greedy, 999);
-  EXPECT_EQ(code.entropy.last, 1);
-  EXPECT_EQ(code.reward, PlacetoOptions::Reward::kBestLater);
-
-  for (const PlacetoOptions& published : {walk, paper, code}) {
-    EXPECT_EQ(published.rounds, 8);
-    EXPECT_EQ(published.episodes, 4);
-    EXPECT_EQ(published.window, 10);
-    EXPECT_EQ(published.clip, 1.25);
-    EXPECT_EQ(published.every, 1);
-    EXPECT_EQ(published.moves.first, 0);
-    EXPECT_EQ(published.reach, 0);
-    EXPECT_FALSE(published.offers);
-    EXPECT_TRUE(published.repeats);
-    EXPECT_EQ(published.penalty, 2);
-    EXPECT_EQ(published.start, PlacetoOptions::Start::kOwn);
-    EXPECT_EQ(published.baseline, PlacetoOptions::Baseline::kStep);
-  }
-}
-
-TEST(PlacetoOptions, NameRoundTripsWithEveryParameter) {
-  for (const std::string preset : {"tuned", "walk", "paper", "code"}) {
-    const PlacetoOptions first = Options("placeto(preset=" + preset + ",lr=0,graph=no,start=best)");
-    EXPECT_EQ(Options(first.name).name, first.name);
-    for (const char* parameter : {"penalty=", "limit_gb=", "cap_s=", "relative=", "entropy_floor="})
-      EXPECT_NE(first.name.find(parameter), std::string::npos) << parameter;
-    EXPECT_EQ(first.learning_rate.first, 0);
-    EXPECT_EQ(first.learning_rate.last, 0);
-    EXPECT_FALSE(first.graph);
-    EXPECT_EQ(first.start, PlacetoOptions::Start::kBest);
-  }
 }
 
 TEST(PlacetoOptions, RefusesWhatItDoesNotKnow) {

@@ -1,43 +1,18 @@
-#include <algorithm>
-#include <atomic>
-#include <cmath>
-#include <fstream>
-#include <functional>
-
 #include <ATen/ATen.h>
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include "agents/placements.h"
 #include "agents/rl/learners.h"
 #include "agents/rl/placeto/placeto_learner.h"
-#include "sim/base/error.h"
 #include "tests/agents/rl/test_task.h"
 #include "tests/agents/rl/watch.h"
+#include "tests/testing.h"
 
 namespace stowplan::agents::rl {
 namespace {
 
-using ::testing::HasSubstr;
-
 Samples SearchOnce(const std::string& spec, const Task& task, std::int64_t budget,
                    const SearchOptions& options = {}, int evaluator_threads = 1) {
   return rl::SearchOnce(*MakePlaceto(AgentSettings(spec)), task, budget, options, evaluator_threads);
-}
-
-TEST(Placeto, NameIsCanonicalAndItTransfers) {
-  const auto agent = MakePlaceto(AgentSettings("placeto(preset=walk,lr=0.01)"));
-  EXPECT_EQ(MakePlaceto(AgentSettings(agent->name()))->name(), agent->name());
-  EXPECT_NE(dynamic_cast<Transferable*>(agent.get()), nullptr);
-}
-
-TEST(Placeto, SpendsExactlyTheBudget) {
-  const auto made = MakeTestTask(RandomDag(7, 1));
-  for (const std::int64_t budget : {1, 7, 8, 31, 32, 33, 64, 75}) {
-    const Samples samples = SearchOnce("placeto(preset=walk,greedy=4)", made->task, budget);
-    EXPECT_EQ(samples.counted, budget);
-    EXPECT_EQ(samples.placements.size(), static_cast<std::size_t>(budget));
-  }
 }
 
 // 7 units: episodes of 8 samples. 4 episodes an update, a greedy pass after 8 of them:
@@ -302,36 +277,6 @@ TEST(Placeto, LearningRateZeroEqualsTheUntrainedPolicy) {
   EXPECT_EQ(samples.placements, expected);
 }
 
-TEST(Placeto, LearningChangesTheSamples) {
-  const auto made = MakeTestTask(RandomDag(9, 3), 2);
-  EXPECT_NE(SearchOnce("placeto(preset=walk,lr=0.01)", made->task, 200).placements,
-            SearchOnce("placeto(preset=walk,lr=0)", made->task, 200).placements);
-}
-
-TEST(Placeto, SameSamplesForAnyNumberOfThreads) {
-  const auto made = MakeTestTask(RandomDag(40, 4), 3);
-  const std::int64_t budget = 41 * 4 * 3 + 20;
-  const Samples one = SearchOnce("placeto(preset=walk,lr=0.01)", made->task, budget);
-  EXPECT_EQ(one, SearchOnce("placeto(preset=walk,lr=0.01)", made->task, budget));
-  EXPECT_EQ(one, SearchOnce("placeto(preset=walk,lr=0.01)", made->task, budget, {.threads = 2}, 2));
-  EXPECT_EQ(SearchOnce("placeto", made->task, budget),
-            SearchOnce("placeto", made->task, budget, {.threads = 2}, 2));
-  EXPECT_NE(one.placements,
-            SearchOnce("placeto(preset=walk,lr=0.01)", made->task, budget, {.seed = 2}).placements);
-}
-
-TEST(Placeto, LogHasALineForEachUpdate) {
-  const auto made = MakeTestTask(RandomDag(7, 1));
-  const std::string path = InTemp("log.ckpt");
-  SearchOnce("placeto(preset=walk,greedy=0)", made->task, 8 * 4 * 3, {.checkpoint = path});
-  std::ifstream in(path + ".log.csv");
-  std::vector<std::string> lines;
-  for (std::string line; std::getline(in, line);) lines.push_back(line);
-  ASSERT_EQ(lines.size(), 4u);
-  EXPECT_THAT(lines[0], HasSubstr("loss,entropy,"));
-  EXPECT_EQ(lines[3].rfind("3,96,12,", 0), 0u) << lines[3];
-}
-
 // Two branches of 2 x 300 us behind a cheap source: the optimum puts the branches on different devices, and
 // the transfers (10 us) are worth it. Learned until the greedy policy itself walks to the optimum, from a
 // start that is not.
@@ -471,18 +416,6 @@ TEST(Placeto, MovesOfAPassAreSteered) {
     };
     learner.Run();
     EXPECT_NEAR(sum / episodes, moves, 0.15 * moves);
-  }
-}
-
-TEST(Placeto, AblationsRun) {
-  const auto made = MakeTestTask(RandomDag(9, 3), 2);
-  const Samples plain = SearchOnce("placeto(preset=walk,lr=0.03)", made->task, 200);
-  for (const std::string change : {"graph=no", "mean=no", "starts=no", "memory=yes", "rounds=0", "passes=2",
-                                   "scale=max", "episodes=3", "every=2", "repeats=no", "moves=2", "reach=0.1",
-                                   "reward=best_later", "reward=final", "baseline=moves"}) {
-    const Samples changed = SearchOnce("placeto(preset=walk,lr=0.03," + change + ")", made->task, 200);
-    EXPECT_EQ(changed.counted, 200);
-    EXPECT_TRUE(changed.placements != plain.placements) << change;
   }
 }
 

@@ -1,13 +1,11 @@
 #include "agents/rl/reinforce.h"
 
-#include <cmath>
-
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
 #include "agents/rl/nn/optimiser.h"
-#include "sim/base/error.h"
+#include "tests/testing.h"
 
 namespace stowplan::agents::rl {
 namespace {

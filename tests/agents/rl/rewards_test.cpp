@@ -1,10 +1,7 @@
 #include "agents/rl/rewards.h"
 
-#include <cmath>
-
-#include <gtest/gtest.h>
-
 #include "tests/agents/rl/test_task.h"
+#include "tests/testing.h"
 
 namespace stowplan::agents::rl {
 namespace {

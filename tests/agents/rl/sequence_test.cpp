@@ -1,14 +1,11 @@
 // Layers of the sequence placers: recurrent.h, attention.h, sequence_placer.h.
-#include <algorithm>
-#include <cmath>
-
 #include <ATen/ATen.h>
-#include <gtest/gtest.h>
 
 #include "agents/rl/nn/attention.h"
 #include "agents/rl/nn/recurrent.h"
 #include "agents/rl/sequence_placer.h"
 #include "tests/agents/rl/gradient_check.h"
+#include "tests/testing.h"
 
 namespace stowplan::agents::rl {
 namespace {

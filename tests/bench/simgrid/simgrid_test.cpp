@@ -1,11 +1,8 @@
 // Fair sharing and the schedule it leads to against SimGrid, a simulator by others whose network is max-min fair: small graphs
 // on machines of which both have the same idea. Where all routes have one latency every op must end at the same time.
-#include <random>
-
-#include <gtest/gtest.h>
-
 #include "bench/simgrid_peer.h"
 #include "tests/sim/world.h"
+#include "tests/testing.h"
 
 namespace stowplan::bench {
 namespace {

@@ -1,13 +1,9 @@
-#include <filesystem>
-
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include "cli/validate/accuracy_table.h"
 #include "cli/validate/held_out.h"
 #include "cli/validate/score.h"
 #include "sim/formats/document/json_reader.h"
 #include "sim/formats/formats.h"
+#include "tests/testing.h"
 
 namespace stowplan::cli {
 namespace {

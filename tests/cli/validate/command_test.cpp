@@ -1,11 +1,5 @@
-#include <chrono>
 #include <csignal>
-#include <filesystem>
-#include <random>
-#include <thread>
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -13,42 +7,12 @@
 #include "cli/validate/recording.h"
 #include "cost_models/cost_models.h"
 #include "profiler/host_machine.h"
-#include "sim/base/error.h"
 #include "sim/formats/formats.h"
 #include "tests/cli/program.h"
-#include "tests/temp_folder.h"
+#include "tests/testing.h"
 
 namespace stowplan::cli {
 namespace {
-
-using ::testing::AllOf;
-using ::testing::HasSubstr;
-using ::testing::SizeIs;
-
-TEST(ValidateCommandTest, RefusesCallsThatMakeNoSense) {
-  const auto error = [](const std::vector<std::string>& arguments) {
-    const testing::ProgramResult result = testing::RunStowplan(arguments);
-    EXPECT_EQ(result.status, 2);
-    return result.err;
-  };
-  EXPECT_THAT(error({"validate"}), HasSubstr("one of --record --out DIR"));
-  EXPECT_THAT(error({"validate", "--choose", "--out", "x"}), HasSubstr("--choose needs one --workloads W"));
-  EXPECT_THAT(error({"validate", "--record"}), HasSubstr("--record needs --out DIR"));
-  EXPECT_THAT(error({"validate", "--recordings", "/no/such/folder"}),
-              HasSubstr("is no folder of recordings"));
-  EXPECT_THAT(error({"validate", "--record", "--out", "x", "--placements", "1"}),
-              HasSubstr("--placements: \"1\" is not a whole number from 2"));
-  EXPECT_THAT(error({"validate", "--record", "--out", "x", "--again-seconds", "-1"}),
-              HasSubstr("--again-seconds: \"-1\" is not a number from 0"));
-  EXPECT_THAT(error({"validate", "--record", "--out", "x", "--memory-share", "-1"}),
-              HasSubstr("--memory-share: \"-1\" is not a number from 0"));
-  EXPECT_THAT(error({"validate", "--record", "--out", "x", "--cluster", "y"}),
-              HasSubstr("--cluster is for --choose"));
-  EXPECT_THAT(error({"validate", "--recordings", "x", "--workloads", "y"}),
-              HasSubstr("--workloads and --cluster are for"));
-  EXPECT_THAT(error({"validate", "--record", "--out", "x", "--again", "y"}),
-              HasSubstr("--again is for --recordings"));
-}
 
 TEST(ValidateCommandTest, WhatIsNoScoreIsNotReplaced) {
   const tests::TempFolder folder;
@@ -198,12 +162,8 @@ TEST_F(RecordedTest, ABusyMachineIsRefusedBeforeAnythingIsRecorded) {
   RecorderOptions options = Options(2);
   options.rehearsal = false;
   options.least_quiet = 1.1;  // no machine has it
-  try {
-    RecordWorkload(workload_, options);
-    FAIL() << "it recorded";
-  } catch (const RunError& error) {
-    EXPECT_THAT(error.what(), AllOf(HasSubstr("too busy to measure"), HasSubstr("110 % is wanted")));
-  }
+  EXPECT_THAT(tests::ErrorOf<RunError>([&] { RecordWorkload(workload_, options); }),
+              AllOf(HasSubstr("too busy to measure"), HasSubstr("110 % is wanted")));
   EXPECT_FALSE(std::filesystem::exists(folder_ / "recorded"));
 }
 
@@ -213,12 +173,8 @@ TEST_F(RecordedTest, OfAnotherMachineIsNotMixed) {
   Recording elsewhere = ReadValidation(path);
   elsewhere.origin.machine = "elsewhere";
   formats::WriteFile(path, profiler::PrintStepRecording(elsewhere));
-  try {
-    RecordWorkload(workload_, Options(3));
-    FAIL() << "it went on";
-  } catch (const InputError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("on another machine (elsewhere)"));
-  }
+  EXPECT_THAT(tests::ErrorOf([&] { RecordWorkload(workload_, Options(3)); }),
+              HasSubstr("on another machine (elsewhere)"));
 }
 
 // All of it on one device needs more than four fifths of what it needs.

@@ -1,19 +1,12 @@
 #include "cli/validate/placements.h"
 
-#include <map>
-#include <set>
-
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include "cli/validate/recording.h"
 #include "cost_models/cost_models.h"
 #include "sim/formats/formats.h"
+#include "tests/testing.h"
 
 namespace stowplan::cli {
 namespace {
-
-using ::testing::SizeIs;
 
 sim::Cluster TwoCpus() {
   return formats::ParseCluster(

@@ -1,24 +1,12 @@
 #include "cli/validate/score.h"
 
-#include <filesystem>
-
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include "cli/validate/timelines.h"
-#include "sim/base/error.h"
 #include "sim/formats/document/json_reader.h"
 #include "sim/formats/formats.h"
-#include "tests/temp_folder.h"
+#include "tests/testing.h"
 
 namespace stowplan::cli {
 namespace {
-
-using ::testing::AllOf;
-using ::testing::DoubleNear;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::SizeIs;
 
 // Two ops of 100 us; together 203 us where the copy of 1 kB takes 3 us.
 class ScoreTest : public ::testing::Test {
@@ -254,12 +242,8 @@ TEST_F(ScoreTest, PricesOfAnotherMachineAreRefused) {
   Recording recording = Made(200, 406);
   recording.origin.machine = "another machine";
   formats::WriteFile(folder_ / "chain.json.zst", profiler::PrintStepRecording(recording));
-  try {
-    ScoreFolder(folder_.path());
-    FAIL() << "they were scored";
-  } catch (const InputError& error) {
-    EXPECT_THAT(error.what(), AllOf(HasSubstr("on another machine"), HasSubstr("on some machine")));
-  }
+  EXPECT_THAT(tests::ErrorOf([&] { ScoreFolder(folder_.path()); }),
+              AllOf(HasSubstr("on another machine"), HasSubstr("on some machine")));
   EXPECT_THAT(ScoreFolder(folder_.path(), costs_), SizeIs(1));  // who names them knows
 }
 
@@ -306,20 +290,14 @@ TEST_F(ScoreTest, RecordingsOfVersionOneAreRead) {
     formats::WriteFile(path, text);
   };
   const auto message = [&]() -> std::string {
-    try {
-      ReadValidation(path);
-    } catch (const InputError& error) {
-      return error.what();
-    }
-    return "taken";
+    return tests::ErrorOf([&] { ReadValidation(path); }, "taken");
   };
   write(1, false);
   EXPECT_EQ(profiler::PrintStepRecording(ReadValidation(path)), profiler::PrintStepRecording(Made(200, 406)));
   write(2, false);
   EXPECT_THAT(message(), HasSubstr("placements[0] has no \"least_peak_bytes\""));
   write(3, true);
-  EXPECT_THAT(message(),
-              HasSubstr("version is 3, but this program knows stowplan.validation only up to version 2"));
+  EXPECT_THAT(message(), HasSubstr("version is 3, but this program knows stowplan.validation only up to"));
 }
 
 TEST_F(ScoreTest, WhatIsWrongInARecordingIsSaidWithItsPlace) {
@@ -328,26 +306,17 @@ TEST_F(ScoreTest, WhatIsWrongInARecordingIsSaidWithItsPlace) {
     std::string text = profiler::PrintStepRecording(Made(200, 406));
     text.replace(text.find(from), from.size(), to);
     formats::WriteFile(path, text);
-    try {
-      ReadValidation(path);
-    } catch (const InputError& error) {
-      return error.what();
-    }
-    return "taken";
+    return tests::ErrorOf([&] { ReadValidation(path); }, "taken");
   };
   EXPECT_THAT(message("\"01\"", "\"02\""), HasSubstr("placements[1].device must have one digit for each op"));
   EXPECT_THAT(message("\"01\"", "\"010\""), HasSubstr("must have 2 digits"));
   EXPECT_THAT(message("[406.000]", "[]"), HasSubstr("placements[1].steps_us must have at least one step"));
   EXPECT_THAT(message("[1024,2048]", "[1024]"), HasSubstr("peak_bytes must have one number for each device"));
-  EXPECT_THAT(message("[1,1,103000,203000]", "[2,1,103000,203000]"),
-              HasSubstr("begin with the number of an op"));
-  EXPECT_THAT(message("[1,1,103000,203000]", "[1,0,103000,203000]"),
-              HasSubstr("the op's device in the placement"));
-  EXPECT_THAT(message("[1,1,103000,203000]", "[0,0,103000,203000]"),
-              HasSubstr("names an op that ran before"));
+  EXPECT_THAT(message("[1,1,103000,203000]", "[2,1,103000,203000]"), HasSubstr("begin with the number of"));
+  EXPECT_THAT(message("[1,1,103000,203000]", "[1,0,103000,203000]"), HasSubstr("the op's device in the"));
+  EXPECT_THAT(message("[1,1,103000,203000]", "[0,0,103000,203000]"), HasSubstr("names an op that ran"));
   EXPECT_THAT(message("[1,1,103000,203000]", "[1,1,103000,102999]"), HasSubstr("an end that is no earlier"));
-  EXPECT_THAT(message("[0,0,0,1,100000,103000]", "[0,0,0,7,100000,103000]"),
-              HasSubstr("devices of the cluster"));
+  EXPECT_THAT(message("[0,0,0,1,100000,103000]", "[0,0,0,7,100000,103000]"), HasSubstr("devices of the"));
   EXPECT_THAT(message("\"ns\": 203000", "\"ns\": 0"), HasSubstr("traced.ns must be"));
   EXPECT_THAT(message("\"least_peak_bytes\": [2048,0]", "\"least_peak_bytes\": [4096,0]"),
               HasSubstr("between least_peak_bytes and most_peak_bytes"));

@@ -1,17 +1,13 @@
 #include "cost_models/calibration/copy_fit.h"
 
-#include <cmath>
-
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
 #include "tests/cost_models/testing.h"
+#include "tests/testing.h"
 
 namespace stowplan::cost_models {
 namespace {
-
-using ::testing::HasSubstr;
 
 // 4 B to 1 GiB in powers of two.
 std::vector<CopySample> Line(double alpha_us, double us_per_byte) {

@@ -1,20 +1,13 @@
 #include "cost_models/calibration/framework_ops.h"
 
-#include <algorithm>
-
 #include <fmt/format.h>
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include "cost_models/calibration/probe_graph.h"
 #include "sim/formats/document/json_reader.h"
+#include "tests/testing.h"
 
 namespace stowplan::cost_models {
 namespace {
-
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 
 // As torch.profiler writes the arguments.
 profiler::Marker MarkerOf(const char* name, const char* arguments) {

@@ -1,19 +1,15 @@
 // Ops of graphs that were measured alone: entries of the table, and nothing else.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include "cost_models/ops/op_work.h"
 #include "profiler/probe_rows.h"
 #include "tests/cost_models/calibration/calibrating.h"
+#include "tests/testing.h"
 
 namespace stowplan::cost_models {
 namespace {
 
 using testing::CalibrateAll;
-using ::testing::Contains;
 using testing::ErrorOf;
 using testing::FabricatedProbes;
-using ::testing::HasSubstr;
 
 // Row by row what `stowplan-profile run --graph` writes.
 class Rows {

@@ -1,14 +1,9 @@
 #include "cost_models/calibration/line_fit.h"
 
-#include <cmath>
-
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
+#include "tests/testing.h"
 
 namespace stowplan::cost_models {
 namespace {
-
-using ::testing::SizeIs;
 
 // Ops of one family at sizes of 4 KiB to 16 MiB, at what `line` says with a cache of 1 MiB.
 std::vector<LineSample> SamplesOf(const CpuLine& line, sim::Bytes cache) {

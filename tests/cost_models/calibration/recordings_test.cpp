@@ -1,22 +1,15 @@
 // Which recordings are taken, and what is said of those that are not.
-#include <algorithm>
-
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include "tests/cost_models/calibration/calibrating.h"
+#include "tests/testing.h"
 
 namespace stowplan::cost_models {
 namespace {
 
-using ::testing::AllOf;
 using testing::CalibrateAll;
-using ::testing::Contains;
 using testing::ErrorOf;
 using testing::FabricatedCpuProbes;
 using testing::FabricatedProbes;
 using testing::FabricatedSteps;
-using ::testing::HasSubstr;
 using testing::LinkOf;
 using testing::Truth;
 using testing::With;

@@ -1,15 +1,11 @@
 // Where the device's time of a recorded step is: copies and collectives beside ops.
 #include "cost_models/calibration/step_ops.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include "sim/formats/document/json_reader.h"
+#include "tests/testing.h"
 
 namespace stowplan::cost_models {
 namespace {
-
-using ::testing::UnorderedElementsAre;
 
 // A step in which each op runs one thing on the device for 10 us, 100 us after the other.
 class TracedStep {

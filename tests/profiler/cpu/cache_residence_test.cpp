@@ -1,15 +1,11 @@
 #include "profiler/cpu/cache_residence.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include "profiler/cpu/pace.h"
 #include "profiler/host_machine.h"
+#include "tests/testing.h"
 
 namespace stowplan::profiler {
 namespace {
-
-using ::testing::ElementsAre;
 
 // Sizes are shares of the cache of the machine that the test runs on.
 sim::Bytes Cache(double share) {

@@ -1,16 +1,8 @@
-#include <cmath>
-#include <string>
-#include <vector>
-
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include "profiler/cpu/cpu_kernels.h"
+#include "tests/testing.h"
 
 namespace stowplan::profiler {
 namespace {
-
-using ::testing::ElementsAre;
 
 // One op on placeholders, run by itself.
 class KernelTest : public ::testing::Test {

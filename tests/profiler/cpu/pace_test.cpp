@@ -1,7 +1,7 @@
 // The share of a time that known work takes at a pace.
 #include "profiler/cpu/pace.h"
 
-#include <gtest/gtest.h>
+#include "tests/testing.h"
 
 namespace stowplan::profiler {
 namespace {

@@ -1,11 +1,11 @@
 // The plug-in as a whole: its tables are complete, and it opens with all its symbols.
 #include <dlfcn.h>
-#include <gtest/gtest.h>
 
 #include "profiler/backend.h"
 #include "profiler/cpu/cpu_kernels.h"
 #include "profiler/cpu/probe_table.h"
 #include "profiler/host_machine.h"
+#include "tests/testing.h"
 
 namespace stowplan::profiler {
 namespace {

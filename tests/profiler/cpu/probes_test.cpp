@@ -1,19 +1,14 @@
 #include "profiler/cpu/probes.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include "profiler/cpu/pace.h"
 #include "profiler/host_machine.h"
+#include "tests/testing.h"
 
 namespace stowplan::profiler {
 namespace {
 
-using ::testing::AllOf;
-using ::testing::Each;
 using ::testing::Ge;
 using ::testing::Gt;
-using ::testing::SizeIs;
 
 sim::Output F32(std::vector<std::int64_t> shape) {
   sim::Output output;

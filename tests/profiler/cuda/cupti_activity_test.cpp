@@ -1,16 +1,13 @@
 // CUPTI's buffers fabricated in memory: the parsing of its records is tested without a GPU.
 #include "profiler/cuda/cupti_activity.h"
 
-#include <cstring>
-#include <tuple>
-#include <vector>
-
 #include <cupti.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
 #include "profiler/traces/correlation.h"
 #include "profiler/traces/sanitiser.h"
+#include "tests/testing.h"
 
 namespace stowplan::profiler::cuda {
 namespace {

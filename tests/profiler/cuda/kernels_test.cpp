@@ -1,17 +1,5 @@
 // What ops compute on a GPU against what the CPU's kernels do. Without a GPU the CPU's half is tested, and that the samples
 // know every type.
-#include <algorithm>
-#include <cmath>
-#include <cstring>
-#include <iostream>
-#include <map>
-#include <optional>
-#include <random>
-#include <set>
-
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include "profiler/backend.h"
 #include "profiler/cpu/cpu_kernels.h"
 #include "profiler/cuda/cuda_accelerator.h"
@@ -20,6 +8,7 @@
 #include "profiler/executor/device_group.h"
 #include "profiler/host_machine.h"
 #include "tests/profiler/cuda/op_samples.h"
+#include "tests/testing.h"
 
 namespace stowplan::profiler::cuda {
 namespace {

@@ -1,9 +1,6 @@
 // The plug-in as a whole on a machine that need not have a GPU: its tables are complete, it opens, and without a
 // device it says so.
-#include <algorithm>
-
 #include <dlfcn.h>
-#include <gtest/gtest.h>
 
 #include "profiler/backend.h"
 #include "profiler/cpu/cpu_kernels.h"
@@ -11,6 +8,7 @@
 #include "profiler/cuda/prepared_op.h"
 #include "profiler/cuda/probe_table.h"
 #include "profiler/op_graphs.h"
+#include "tests/testing.h"
 
 namespace stowplan::profiler::cuda {
 namespace {

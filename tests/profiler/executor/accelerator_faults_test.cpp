@@ -1,23 +1,16 @@
 // What an accelerator may do wrong: fail, have no memory left, tell the time badly.
-#include <map>
-#include <memory>
-
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include "profiler/executor/device_group.h"
 #include "profiler/host_machine.h"
-#include "sim/base/error.h"
 #include "tests/profiler/executor/byte_mover.h"
 #include "tests/profiler/executor/executing.h"
 #include "tests/profiler/executor/late_accelerator.h"
+#include "tests/testing.h"
 
 namespace stowplan::profiler {
 namespace {
 
 using testing::ClusterOf;
 using testing::LateAccelerator;
-using ::testing::SizeIs;
 
 constexpr ExecuteOptions kThreeSteps{.warm_up = 0, .steps = 3, .at_most = 3};
 

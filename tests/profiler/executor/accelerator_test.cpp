@@ -1,15 +1,14 @@
 // The executor's logic for accelerators, on one that is late on purpose (late_accelerator.h).
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 #include <rapidcheck/gtest.h>
 
 #include "profiler/executor/device_group.h"
 #include "profiler/host_machine.h"
-#include "sim/base/error.h"
 #include "tests/profiler/executor/byte_mover.h"
 #include "tests/profiler/executor/executing.h"
 #include "tests/profiler/executor/late_accelerator.h"
+#include "tests/testing.h"
 
 namespace stowplan::profiler {
 namespace {
@@ -17,7 +16,6 @@ namespace {
 using testing::ClusterOf;
 using testing::LateAccelerator;
 using testing::Mix;
-using ::testing::SizeIs;
 
 using Numbers = std::vector<std::uint32_t>;
 
@@ -155,16 +153,6 @@ TEST(AcceleratorTest, ACopyThatDoesNotFitEndsTheStepAtTheReceiver) {
     EXPECT_EQ(steps[0].oom->what, sim::OutOfMemory::What::kCopy);
     EXPECT_EQ(steps[0].oom->needed, 640);
   }
-}
-
-TEST(AcceleratorTest, ADeviceOfNoKnownClassIsRefused) {
-  sim::OpGraph graph;
-  graph.name = "one";
-  graph.ops = {testing::ByteMover("a", "Mix", 64)};
-  graph.Finish();
-  const sim::Cluster cluster = ClusterOf({"c", "g"}, 1 << 20);
-  const int core = AvailableCores().front();
-  EXPECT_THROW(MakeExecutor(graph, cluster, {{core}, {core}}, {}), InputError);
 }
 
 }  // namespace

@@ -1,14 +1,10 @@
 #include "profiler/executor/block_pool.h"
 
-#include <algorithm>
-#include <map>
-#include <set>
-#include <vector>
-
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 #include <rapidcheck/gtest.h>
+
+#include "tests/testing.h"
 
 namespace stowplan::profiler {
 namespace {

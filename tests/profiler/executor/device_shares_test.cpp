@@ -1,14 +1,10 @@
 #include "profiler/executor/device_shares.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include "profiler/executor/rings.h"
+#include "tests/testing.h"
 
 namespace stowplan::profiler {
 namespace {
-
-using ::testing::ElementsAre;
 
 TEST(DeviceSharesTest, SharesAreRoundedDownToGroupsAndNeverNothing) {
   EXPECT_THAT(GroupsOfShares({0.5, 0.5}, 16), ElementsAre(8, 8));

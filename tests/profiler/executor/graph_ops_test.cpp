@@ -1,18 +1,12 @@
 // The ops of a graph, each alone.
 #include "profiler/executor/graph_ops.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include "profiler/executor/block_pool.h"
-#include "sim/base/error.h"
 #include "tests/profiler/executor/byte_mover.h"
+#include "tests/testing.h"
 
 namespace stowplan::profiler {
 namespace {
-
-using ::testing::ElementsAre;
-using ::testing::IsEmpty;
 
 // Two updates of one variable's kind by equal gradients, a join that reads one tensor twice, and a view.
 sim::OpGraph Training() {

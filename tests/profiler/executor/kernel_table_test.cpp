@@ -1,20 +1,13 @@
 // Kernels made for a graph, tried, and replaced: on an accelerator that is made up.
 #include "profiler/executor/kernel_table.h"
 
-#include <set>
-
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include "profiler/executor/memo.h"
 #include "tests/profiler/executor/byte_mover.h"
+#include "tests/testing.h"
 
 namespace stowplan::profiler {
 namespace {
 
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 using ::testing::Pair;
 
 struct Made {

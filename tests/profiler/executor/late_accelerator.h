@@ -2,19 +2,13 @@
 // chance. Work that is enqueued before it may be, or memory that is used again too early, shows in the numbers.
 #pragma once
 
-#include <algorithm>
-#include <cstring>
 #include <deque>
-#include <functional>
-#include <random>
-#include <vector>
-
-#include <gtest/gtest.h>
 
 #include "profiler/executor/accelerator.h"
 #include "profiler/executor/device_thread.h"
 #include "profiler/kernel.h"
 #include "sim/op_graph.h"
+#include "tests/testing.h"
 
 namespace stowplan::profiler::testing {
 

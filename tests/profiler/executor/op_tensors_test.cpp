@@ -1,12 +1,11 @@
 // How tensors of an op lie against one another, also where equal sizes leave it open.
 #include "profiler/executor/op_tensors.h"
 
-#include <algorithm>
-#include <optional>
-
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 #include <rapidcheck/gtest.h>
+
+#include "tests/testing.h"
 
 namespace stowplan::profiler {
 namespace {

@@ -125,25 +125,6 @@ class Graph(StepFolder):
 
 
 class Calls(StepFolder):
-    def test_wrong_calls_have_status_2_and_one_sentence(self):
-        placement = self.placement("alone.json", "00000")
-        for more in (("--memory-cap", "cpu9=1MiB"), ("--memory-cap", "cpu0=much"), ("--steps", "0"), ("--device", "tpu")):
-            done = self.graph_call(placement, more=("--cores", "1") + more)
-            self.assertEqual((done.returncode, done.stderr.count("\n")), (2, 1), done.stderr)
-        self.assertIn("there are cpu, cuda", done.stderr)
-        for more, reason in ((("--sm-share", "cpu0=0.5"), "an accelerator of the cluster"),
-                             (("--sm-share", "cpu1=1.5"), "up to 1"), (("--sm-share", "cpu1=half"), "up to 1"),
-                             (("--sm-share", "gpu"), "DEVICE=SHARE")):
-            self.cluster = self.write("mixed.yaml", CLUSTER % "h200")
-            done = self.graph_call(placement, more=("--cores", "1") + more)
-            self.assertEqual((done.returncode, done.stderr.count("\n")), (2, 1), done.stderr)
-            self.assertIn(reason, done.stderr)
-        self.cluster = self.write("two.yaml", CLUSTER % "cpu")
-        done = self.graph_call(placement, more=("--cores", "1", "--stand-in", "MatMul"))
-        self.assertEqual((done.returncode, done.stderr.count("\n")), (2, 1), done.stderr)
-        missing = self.graph_call(self.path("nothing.json"))
-        self.assertEqual(missing.returncode, 2)
-        self.assertFalse(os.path.exists(self.out))
 
     def test_says_what_is_missing_and_writes_nothing(self):
         placement = self.placement("alone.json", "00000")
@@ -177,15 +158,6 @@ class Probes(StepFolder):
                          {"the CPU's kernels compute in f32 alone"})
         sizes = [row["bytes"] for row in recording["parts"]["copy_host"]["result"]["rows"]]
         self.assertEqual(sizes[0], 4)
-
-    def test_probes_are_of_one_device(self):
-        done = run("run", "copy_host", "--out", self.out)
-        self.assertEqual((done.returncode, done.stderr.count("\n")), (2, 1))
-        self.assertIn("copy_host is measured with --device cpu alone", done.stderr)
-        done = run("run", "launch", "--device", "cpu", "--out", self.out)
-        self.assertIn("launch is measured with --device cuda alone", done.stderr)
-        done = run("run", "softmax", "--device", "cpu", "--cores", "100000", "--out", self.out)
-        self.assertEqual(done.returncode, 2)
 
 
 if __name__ == "__main__":

@@ -84,15 +84,6 @@ class Run(Folder):
         self.assertEqual(self.call("launch", MADE_UP_FAILURE="0").returncode, 1)
         self.assertEqual((self.part()["outcome"], self.part()["reason"]), ("failed", "the GPU fell off the bus"))
 
-    def test_says_before_anything_is_measured_where_nothing_can_be_written(self):
-        self.write("file", "")
-        for out, why in ((self.path("file", "x.json"), "file"), (self.path(), "is a folder"), ("/proc/x/y.json", "/proc/x")):
-            self.out = out
-            done = self.call("launch", MADE_UP_ROWS=ENDLESS)
-            self.assertEqual((done.returncode, done.stderr.count("\n")), (2, 1), done.stderr)
-            self.assertIn(why, done.stderr)
-            self.assertNotIn("bug", done.stderr)
-
     def test_the_first_rows_of_a_probe_of_ops_and_later_the_rest(self):
         first = self.call("softmax", "launch", "--rows", "5", MADE_UP_ROWS="")
         self.assertEqual(first.returncode, 0, first.stderr)

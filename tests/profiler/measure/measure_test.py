@@ -283,15 +283,6 @@ class Calls(Session):
         self.assertEqual((done.returncode, done.stderr.count("\n")), (2, 1), done.stderr)
         return done.stderr
 
-    def test_bad_calls_are_one_sentence(self):
-        empty = os.path.dirname(self.made)
-        self.assertIn("measure prepare", self.call("run", "--seconds", "60", "--out", self.out))
-        self.assertIn("there already", self.call("prepare", "--out", empty))
-        self.assertIn("no folder", self.call("finish", self.made, "--out", self.made, "--stowplan", STOWPLAN))
-        self.assertIn("1-check.tar", self.call("finish", empty, "--out", self.made, "--stowplan", STOWPLAN))
-        done = self.run_it(3)
-        self.assertEqual((done.returncode, done.stderr.count("\n")), (2, 1), done.stderr)
-
 
 class Pieces(unittest.TestCase):
     def setUp(self):
@@ -406,18 +397,6 @@ class Pieces(unittest.TestCase):
         run.session["steps"] = [{"name": name, "outcome": "done"} for name in ("links", "chain.host_ops")]
         self.assertEqual([run._why_not(steps[name]) for name in ("chain.host_ops_rest", "links_rest")], ["nothing is missing", None])
 
-    def test_a_session_that_is_none_is_one_sentence(self):
-        back = os.path.join(self.folder, "back")
-        os.makedirs(back)
-        whole = {"written": 1, "said": [], "steps": [], "gpus": [], "workloads": {}, "memory_gib": 1, "date": "2026", "revision": "x"}
-        for session, why in (([], "holds no file"), ({"written": "1"}, "holds no file"), ({"written": 1}, "has no 'said'"),
-                             (whole | {"workloads": []}, "has no 'workloads'")):
-            packs.write(os.path.join(back, "1-check.tar"), session, {})
-            with self.assertRaisesRegex(finish.FinishError, why):
-                finish.Finish(back, os.path.join(self.folder, "made"), STOWPLAN, None)
-        packs.write(os.path.join(back, "1-check.tar"), whole, {})
-        self.assertEqual(finish.Finish(back, os.path.join(self.folder, "made"), STOWPLAN, None).session, whole)
-
     def test_what_prepare_could_not_finish_is_not_in_the_way(self):
         out = os.path.join(self.folder, "session")
         for failing in ("choose", "packed"):
@@ -474,16 +453,6 @@ class Pieces(unittest.TestCase):
         for suffix in {".gz", recording.compressed_suffix()}:
             for pieces in ((first, second), (second, first)):
                 self.assertEqual(compare._of_recorder(self.pieces(*pieces, suffix=suffix)), ({"gemm(int)": [2.0, 2.0]}, 1))
-
-    def test_a_file_of_several_documents_is_not_taken_for_one(self):
-        path = self.pieces({}, {}, suffix=".gz")
-        self.assertEqual(len(compare.documents(path)), 4)
-        with self.assertRaisesRegex(ValueError, "4 documents"):
-            compare.read(path)
-        with open(path, "wb") as file:
-            file.write(recording.compress(b'{"parts": {}} {"parts": ', ".gz"))
-        with self.assertRaises(ValueError):
-            compare.documents(path)
 
 
 if __name__ == "__main__":

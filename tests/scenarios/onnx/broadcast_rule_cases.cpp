@@ -1,5 +1,4 @@
 // Operands that are broadcast, by the rules of old operator sets too.
-
 #include "tests/scenarios/onnx/rule_cases.h"
 
 namespace stowplan::scenarios {

@@ -1,17 +1,11 @@
 // Models of about a megabyte that were made to be costly: refused by a sentence, or read in seconds. Without the limits that
 // they are held to, each of them takes minutes or many gigabytes.
-#include <algorithm>
-
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include "scenarios/importers/onnx.h"
 #include "tests/scenarios/onnx/model_maker.h"
+#include "tests/testing.h"
 
 namespace stowplan::scenarios {
 namespace {
-
-using ::testing::HasSubstr;
 
 std::string Numbered(const char* name, int number) {
   return name + std::to_string(number);

@@ -1,5 +1,4 @@
 // Products, normalisations, cells, losses.
-
 #include "tests/scenarios/onnx/rule_cases.h"
 
 namespace stowplan::scenarios {

@@ -1,17 +1,12 @@
 // Operator sets 18 to 23. Shapes beside those of onnx's own inference: tests/python/onnx_test.py.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include "scenarios/importers/onnx.h"
 #include "sim/formats/formats.h"
 #include "tests/scenarios/onnx/model_maker.h"
+#include "tests/testing.h"
 
 namespace stowplan::scenarios {
 namespace {
 
-using ::testing::AllOf;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 using Ints = std::vector<std::int64_t>;
 using onnx::TensorProto;
 

@@ -1,25 +1,15 @@
 // Node memory statistics of ONNX Runtime: written of a model and read back, and what each line that is wrong is refused with.
 #include "scenarios/onnx_files/node_memory.h"
 
-#include <map>
-
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include "scenarios/exporters/exporters.h"
 #include "scenarios/importers/onnx.h"
-#include "sim/base/error.h"
 #include "sim/formats/formats.h"
 #include "tests/scenarios/onnx/model_maker.h"
 #include "tests/scenarios/test_catalogue.h"
-#include "tests/temp_folder.h"
+#include "tests/testing.h"
 
 namespace stowplan::scenarios {
 namespace {
-
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::StartsWith;
 
 constexpr const char* kHeader =
     "#name,input_sizes,initializers_sizes,total_dynamic_sizes,total_temp_allocations\n";
@@ -121,21 +111,15 @@ TEST_F(NodeMemoryTest, BuffersThatAreRoundedUpAreNoOtherSize) {
 
 TEST_F(NodeMemoryTest, RefusesWhatIsWrong) {
   const std::string line = std::string(kHeader) + name_["h"];
-  EXPECT_EQ(Refusal(line + ",1,2,3\n"),
-            "stats.csv:2: has fewer fields than the five columns "
-            "#name,input_sizes,initializers_sizes,total_dynamic_sizes,total_temp_allocations.");
-  EXPECT_EQ(Refusal(line + ",32,-1,0,0\n"),
-            "stats.csv:2: initializers_sizes: \"-1\" stands where a whole number of bytes is wanted.");
-  EXPECT_EQ(Refusal(line + ",32,0,1.5,0\n"),
-            "stats.csv:2: total_dynamic_sizes: \"1.5\" stands where a whole number of bytes is wanted.");
+  EXPECT_THAT(Refusal(line + ",1,2,3\n"), StartsWith("stats.csv:2: has fewer fields than the five columns"));
+  EXPECT_THAT(Refusal(line + ",32,-1,0,0\n"), StartsWith("stats.csv:2: initializers_sizes: \"-1\" stands"));
+  EXPECT_THAT(Refusal(line + ",32,0,1.5,0\n"), StartsWith("stats.csv:2: total_dynamic_sizes: \"1.5\""));
   EXPECT_EQ(Refusal(line + ",32,0,0,99999999999999999999\n"),
             "stats.csv:2: total_temp_allocations: 99999999999999999999 bytes are more than 2^50.");
   EXPECT_EQ(Refusal(line + ",32,0,0,0\n" + name_["h"] + ",32,0,0,0\n"),
             "stats.csv:3: node \"" + name_["h"] + "\" is there twice.");
   EXPECT_EQ(Refusal(std::string(kHeader) + ",1,2,3,4\n"), "stats.csv:2: names no node.");
-  EXPECT_EQ(Refusal(std::string(kHeader) + "fused_1,1,2,3,4\n"),
-            "stats.csv:2: the model has no node \"fused_1\"; collect them from this file with "
-            "graph_optimization_level = ORT_DISABLE_ALL.");
+  EXPECT_THAT(Refusal(std::string(kHeader) + "fused_1,1,2,3,4\n"), StartsWith("stats.csv:2: the model has"));
   EXPECT_THAT(Refusal(line + ",32,0,512,0\nfused_1,1,2,3,4\nfused_2,1,2,3,4\n"),
               StartsWith("stats.csv:3: the model has no node \"fused_1\", nor those of 1 more of 3 lines;"));
   const std::string nothing =
@@ -162,8 +146,7 @@ TEST_F(NodeMemoryTest, RefusesARunOfOtherShapes) {
       "stats.csv:2: node \"" + name_["h"] +
           "\" read 16 bytes, but its inputs and weights are at least 32; give the --dim of the run that was "
           "measured.");
-  EXPECT_THAT(Refusal(std::string(kHeader) + name_["h"] + ",1313,0,512,0\n"),
-              HasSubstr("are 1312; give the --dim"));
+  EXPECT_THAT(Refusal(std::string(kHeader) + name_["h"] + ",1313,0,512,0\n"), HasSubstr("are 1312; give"));
   EXPECT_EQ(Refusal(std::string(kHeader) + name_["h"] + ",32,0,512,0\n"), "it was imported")
       << "weights may be repacked";
 }
@@ -242,12 +225,8 @@ TEST(NodeMemorySums, BeyondWhatAGraphHoldsAreRefused) {
   for (int i = 0; i < 300; ++i)
     lines +=
         "n" + std::to_string(i) + ",1125899906842624,1125899906842624,1125899906842624,1125899906842624\n";
-  try {
-    ParseNodeMemory(lines, "stats.csv");
-    FAIL() << "it was read";
-  } catch (const InputError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("stats.csv:258: the sizes up to this line are more than 2^60 bytes"));
-  }
+  EXPECT_THAT(tests::ErrorOf([&] { ParseNodeMemory(lines, "stats.csv"); }),
+              HasSubstr("stats.csv:258: the sizes up to this line are more than 2^60 bytes"));
 }
 
 }  // namespace

@@ -1,19 +1,14 @@
 // Ops of a model as ops of ours: types, shapes, FLOPs, storage, parameters.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include "scenarios/importers/onnx.h"
 #include "scenarios/importers/onnx/model.h"
 #include "sim/formats/formats.h"
 #include "tests/scenarios/onnx/model_maker.h"
 #include "tests/scenarios/onnx/samples.h"
+#include "tests/testing.h"
 
 namespace stowplan::scenarios {
 namespace {
 
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 using Ints = std::vector<std::int64_t>;
 using onnx::TensorProto;
 

@@ -1,34 +1,19 @@
 // Bad input: one sentence that names the file and the node and says what could be done.
-#include <random>
-
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <onnx/defs/schema.h>
 
 #include "scenarios/importers/onnx.h"
-#include "sim/base/error.h"
 #include "tests/scenarios/onnx/model_maker.h"
 #include "tests/scenarios/onnx/samples.h"
+#include "tests/testing.h"
 
 namespace stowplan::scenarios {
 namespace {
 
-using ::testing::AllOf;
-using ::testing::AnyOf;
-using ::testing::Contains;
-using ::testing::HasSubstr;
-using ::testing::Not;
-using ::testing::StartsWith;
 using Ints = std::vector<std::int64_t>;
 using onnx::TensorProto;
 
 std::string RefusalOfBytes(const std::string& bytes) {
-  try {
-    ImportOnnx(bytes, "model.onnx", {.dims = {}});
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "no error";
+  return tests::ErrorOf([&] { ImportOnnx(bytes, "model.onnx", {.dims = {}}); }, "no error");
 }
 
 GraphMaker Small() {

@@ -1,11 +1,10 @@
 // What the ONNX library takes as it comes: sizes, attributes and values of a node that do not fit together.
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
 #include "sim/analysis/product_flops.h"
-#include "sim/base/error.h"
 #include "tests/scenarios/onnx/rule_cases.h"
+#include "tests/testing.h"
 
 namespace stowplan::scenarios {
 
@@ -38,10 +37,6 @@ void PrintTo(const RuleCase& row, std::ostream* out) {
 }
 
 namespace {
-
-using ::testing::AllOf;
-using ::testing::HasSubstr;
-using ::testing::StartsWith;
 
 class OnnxRules : public ::testing::TestWithParam<RuleCase> {};
 

@@ -1,22 +1,14 @@
 // Backward and update ops on imported models.
-#include <algorithm>
-
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include "scenarios/importers/onnx.h"
 #include "scenarios/workloads/micro_batches.h"
-#include "sim/base/error.h"
 #include "tests/scenarios/graph_checks.h"
 #include "tests/scenarios/onnx/model_maker.h"
 #include "tests/scenarios/onnx/samples.h"
+#include "tests/testing.h"
 
 namespace stowplan::scenarios {
 namespace {
 
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 using Ints = std::vector<std::int64_t>;
 
 std::int64_t Count(const sim::OpGraph& graph, const std::string& type) {

@@ -1,5 +1,4 @@
 // What slides over images.
-
 #include "tests/scenarios/onnx/rule_cases.h"
 
 namespace stowplan::scenarios {

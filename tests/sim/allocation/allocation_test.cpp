@@ -1,16 +1,10 @@
 // Nothing is allocated in a run: a simulator that has run once in each issue order runs any other placement
 // and recording of ops without a call of operator new. A program of its own, because it replaces that operator
 // (count_allocations.cpp).
-#include <cstdint>
-#include <numeric>
-#include <string>
-#include <vector>
-
-#include <gtest/gtest.h>
-
 #include "sim/simulator.h"
 #include "tests/sim/allocation/count_allocations.h"
 #include "tests/sim/random_case.h"
+#include "tests/testing.h"
 
 namespace stowplan::sim {
 namespace {

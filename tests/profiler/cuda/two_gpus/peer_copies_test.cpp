@@ -1,8 +1,7 @@
 // Copies between two GPUs as the plug-in measures them, on made-up ones.
-#include <gtest/gtest.h>
-
 #include "profiler/cuda/probe_table.h"
 #include "tests/profiler/cuda/two_gpus/runtime.h"
+#include "tests/testing.h"
 
 namespace stowplan::profiler::cuda {
 namespace {

@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
-"""Reads every text of the tree and says where it uses a retired word, cites what is not in the tree, or an anchor that is not there.
+"""Reads every text of the tree and says where it cites what is not in the tree, or an anchor that is not there.
 
-    words.py ROOT      prints one line for each; exit status 1 if there is one
+    citations.py ROOT      prints one line for each; exit status 1 if there is one
 
- 1. RETIRED: words that once had two meanings or were home-made, with the word that is used instead; and the names of notes that are
-    not part of the project. A word may stand where ALLOWED says.
+ 1. Names of this workplace: notes that are not part of the project, paths of one machine, machines that were lent.
  2. A page named as docs/NAME.md is there, and so is its anchor in docs/NAME.md#anchor (", #other" and " and #other" go on with the same
     page). An anchor is a heading as GitHub writes it, or <a id="…">.
  3. Links of Markdown pages to files of the tree, with and without an anchor, lead somewhere.
@@ -16,35 +15,17 @@ import sys
 
 _SKIPPED = ("build", ".git", ".cache", ".stowplan", "__pycache__")
 _VENDORED = re.compile(r"(^|/)(vendor|vendored|third_party)/|\.min\.js$|(^|/)d3[\w.-]*\.js$")
-_SELF = ("tests/include_rules/words.py", "tests/include_rules/words_test.py")
+_SELF = ("tests/include_rules/citations.py", "tests/include_rules/citations_test.py")
 
 # Written in capitals, as these names are not here: this file cites them no more than others do.
 _NOTES = "design|protocol|papers|peers|gpu-queue|dependencies|style".upper()
 
-RETIRED = (
+WORKPLACE = (
     (rf"\b(?:{_NOTES})\b",
      "is a note outside of the tree; cite docs/protocol.md#…, docs/model.md or the paper with its section"),
     (r"\bfile=/", "is a path of one machine; call the program in the root of the tree, and give the file as it is called there"),
     (r"\b[Ll](?:ease|oan)s?\b", "is no word of the project"),
-    (r"\bsim::Preset\b|\bPreset::k|--preset (?:native|placeto|published)\b|\bpreset[ :=\"]+`?(?:native|placeto|published)\b",
-     "rules: native or published (a preset is a learner's named settings)"),
-    (r"\b(?:hierarchical|placeto)\((?:gpus|interconnect|host|order|copies|dispatch)=|\bcluster[\": =]+(?:hierarchical|placeto)\b",
-     "clusters are called k40 and k80 (hierarchical and placeto are agents and tables)"),
-    (r"granularity=(?:lean|raw)\b|\bk(?:Lean|Raw)\b|\b[Ll]ean (?:graph|op)s?\b|\b[Rr]aw (?:graph|op)s?\b", "fused and unfused"),
-    (r"\bkFloor\b|\bfloors\b", "baseline"),
-    (r"[Pp]arcel", "transfer"),
-    (r"\b[Ss]tretch(?:es)?\b|\bStretch[A-Z]", "segment"),
-    (r"\b(?:a|an|the|each|every|this|that|another|one|two|several|of|more|incremental) (?:try|tries)\b|\btries (?:of|from|that)\b"
-     r"|\bhas_try_|\b(?:Run|Can)Try\b|->Try\(", "trial, candidate or move"),
-    (r"\bClaimReading\b|\bBuildReading\b|^#+ Reading$|>Reading<"
-     r"|\b(?:[Tt]his|[Tt]hat|[Bb]oth|[Ff]irst|[Ss]econd|[Hh]onest) readings?\b", "verdict, discussion or interpretation"),
 )
-
-# The legitimate uses: (path, what stands there).
-ALLOWED = (("scenarios/importers/onnx/newer_sets.cpp", 'policy", "stretch"'), ("scenarios/importers/onnx/newer_sets.cpp", 'policy == "stretch"'),
-           ("scenarios/importers/onnx/newer_sets.cpp", 'policy != "stretch"'), ("tests/python/onnx_test.py", '"stretch", "not_larger"'),
-           ("CHANGELOG.md", "| lean and raw graphs | "),
-           ("CHANGELOG.md", "| parcel | "), ("CHANGELOG.md", "| stretch | "))
 
 _PAGE = re.compile(r"\bdocs/([\w/.-]+\.md)((?:#[\w-]+)?(?:(?:,| and) #[\w-]+)*)")
 _LINK = re.compile(r"\]\(([^()\s]+)\)")
@@ -99,14 +80,10 @@ class Pages:
         return None if anchor in self._anchors[path] else f"{path} has no anchor #{anchor}"
 
 
-def _retired(path, text):
-    for pattern, instead in RETIRED:
-        for match in re.finditer(pattern, text, re.MULTILINE):
-            start, end = text.rfind("\n", 0, match.start()) + 1, text.find("\n", match.end())
-            line = text[start:end if end >= 0 else len(text)]
-            if any(path == where and what in line for where, what in ALLOWED):
-                continue
-            yield text.count("\n", 0, match.start()) + 1, f'"{match.group(0).strip()}": {instead}'
+def _workplace(text):
+    for pattern, instead in WORKPLACE:
+        for match in re.finditer(pattern, text):
+            yield text.count("\n", 0, match.start()) + 1, f'"{match[0]}": {instead}'
 
 
 def _pages(path, text, pages):
@@ -132,7 +109,7 @@ def _links(path, text, pages):
 def faults(root):
     pages, found = Pages(root), []
     for path, text in texts(root):
-        lines = list(_retired(path, text)) + list(_pages(path, text, pages))
+        lines = list(_workplace(text)) + list(_pages(path, text, pages))
         if path.endswith(".md"):
             lines += _links(path, text, pages)
         found += [f"{path}:{line}: {fault}" for line, fault in sorted(set(lines))]
