@@ -20,7 +20,8 @@ def pretraining(table: Table) -> List[Any]:
     if None not in means:
         rows.append(["geometric mean"] + [words.longer(mean) for mean in means])
     return [Grid("What pre-training saves", ["workload"] + list(studies.CLOCKS), rows,
-                 "Time to reach 1.01 times the worse of the two final medians, with pre-training against without; medians over seeds, the "
+                 "Time to reach 1.01 times the worse of the two final medians (the later of two in the middle, so that more than half of the seeds "
+                 "get there), with pre-training against without; medians over seeds, the "
                  "interval is a bootstrap over seeds, paired. The time with pre-training includes it. Agent seconds are wall time and differ "
                  "from run to run and from machine to machine; counts of samples do not.")] if rows else []
 
