@@ -23,6 +23,7 @@
 #include "python/estimates.h"
 #include "python/prepared.h"
 #include "scenarios/importers/aten.h"
+#include "scenarios/importers/saved.h"
 #include "scenarios/scenarios.h"
 #include "sim/base/error.h"
 #include "sim/formats/formats.h"
@@ -76,9 +77,10 @@ Graph LoadGraph(const std::string& name_or_path) {
 
 Graph ParseGraph(const std::string& json, const std::string& source) {
   const py::gil_scoped_release unlocked;
-  auto graph = std::make_shared<const sim::OpGraph>(
-      formats::ParseGraph(json, source, &cost_models::BuiltinCatalogue()));
-  std::vector<std::string> notes = problem::ImplausibleWork(*graph);
+  auto graph =
+      std::make_shared<sim::OpGraph>(formats::ParseGraph(json, source, &cost_models::BuiltinCatalogue()));
+  std::vector<std::string> notes = scenarios::CountAnew(*graph);
+  for (std::string& note : problem::ImplausibleWork(*graph)) notes.push_back(std::move(note));
   return {std::move(graph), std::move(notes)};
 }
 

@@ -26,7 +26,7 @@ std::optional<double> MedianOf(const std::vector<CellRecord>& records,
     if (record.*field) values.push_back(static_cast<double>(*(record.*field)) / scale);
   }
   if (values.empty()) return std::nullopt;
-  return MedianByRank(values);
+  return Median(values);
 }
 
 CellKind ParseKind(const std::string& text) {
@@ -56,7 +56,7 @@ void Summarise(CellSummary& cell) {
   cell.feasible = static_cast<int>(runtimes.size());
   cell.state = runtimes.empty() ? CellSummary::State::kOutOfMemory : CellSummary::State::kFits;
   if (!runtimes.empty()) {
-    cell.median = MedianByRank(runtimes);
+    cell.median = Median(runtimes);
     cell.low = *std::min_element(runtimes.begin(), runtimes.end());
     cell.high = *std::max_element(runtimes.begin(), runtimes.end());
   }

@@ -22,7 +22,7 @@ using Seeds = std::vector<std::int64_t>;
 
 // As it enters a comparison.
 struct Runtimes : SeededTimes {
-  bool open = false;  // too few seeds: what its median stands for is not known
+  bool scarce = false;  // too few seeds: what its median stands for is not known
 };
 using Side = std::vector<Runtimes>;
 
@@ -36,13 +36,13 @@ Side SideOf(const std::vector<SeededTimes>& cells) {
   return side;
 }
 
-// The seeds that every cell of both sides has that is sampled and, if asked, not open.
-Seeds CommonSeeds(const Side& a, const Side& b, bool with_open) {
+// The seeds that every cell of both sides has that is sampled and, if asked, not scarce.
+Seeds CommonSeeds(const Side& a, const Side& b, bool with_scarce) {
   std::map<std::int64_t, int> holders;
   int wanted = 0;
   for (const Side* side : {&a, &b}) {
     for (const Runtimes& cell : *side) {
-      if (!cell.sampled || (cell.open && !with_open)) continue;
+      if (!cell.sampled || (cell.scarce && !with_scarce)) continue;
       ++wanted;
       for (const auto& [seed, runtime] : cell.by_seed) ++holders[seed];
     }
@@ -59,10 +59,11 @@ double Ratio(double ours, double theirs) {
   return theirs == 0 ? kInfinity : ours / theirs;
 }
 
-// Smallest median; an open cell counts with `open`.
-double Best(const Side& side, const Seeds& seeds, double open) {
+// Smallest median; a scarce cell counts with `assumed` if that is given.
+double Best(const Side& side, const Seeds& seeds, std::optional<double> assumed = {}) {
   double best = kInfinity;
-  for (const Runtimes& cell : side) best = std::min(best, cell.open ? open : cell.MedianOver(seeds));
+  for (const Runtimes& cell : side)
+    best = std::min(best, cell.scarce && assumed ? *assumed : cell.MedianOver(seeds));
   return best;
 }
 
@@ -75,7 +76,7 @@ double Student(int seeds) {
 }
 
 // The lower (direction -1) or upper end (1) of Student's interval for the logarithms of positive values. Something that did
-// not fit has no logarithm and leaves the end open.
+// not fit has no logarithm: then the end is 0 or infinity.
 double StudentEnd(const std::vector<double>& values, int direction) {
   if (std::ranges::all_of(values, [&](double value) { return value == values.front(); }))
     return values.front();
@@ -135,7 +136,7 @@ double SeededTimes::MedianOver(const std::vector<std::int64_t>& seeds) const {
   std::vector<double> values;
   values.reserve(seeds.size());
   for (const std::int64_t seed : seeds) values.push_back(by_seed.at(seed));
-  return MedianByRank(std::move(values));
+  return Median(std::move(values));
 }
 
 Estimate EstimateRatio(const std::vector<SeededTimes>& ours, const std::vector<SeededTimes>& theirs) {
@@ -147,22 +148,17 @@ Estimate EstimateRatio(const std::vector<SeededTimes>& ours, const std::vector<S
   for (const Side* side : {&a, &b}) {
     for (const Runtimes& cell : *side) estimate.sampled |= cell.sampled;
   }
-  const auto value = [&seeds](const Side& side) {
-    double best = kInfinity;
-    for (const Runtimes& cell : side) best = std::min(best, cell.MedianOver(seeds));
-    return best;
-  };
-  if (!estimate.unpaired()) estimate.value = Ratio(value(a), value(b));
+  if (!estimate.unpaired()) estimate.value = Ratio(Best(a, seeds), Best(b, seeds));
   seeds = CommonSeeds(a, b, false);
-  const auto all_open = [](Side side) {
-    for (Runtimes& cell : side) cell.open = cell.sampled;
+  const auto rules_alone = [](Side side) {
+    for (Runtimes& cell : side) cell.scarce = cell.sampled;
     return side;
   };
-  const Side any_a = all_open(a);
-  const Side any_b = all_open(b);
+  const Side rules_a = rules_alone(a);
+  const Side rules_b = rules_alone(b);
   if (seeds.size() < kSeedsForClaim) {  // or they were run with different ones
-    a = any_a;
-    b = any_b;
+    a = rules_a;
+    b = rules_b;
     seeds.clear();
   }
   const auto ends = [](const Side& of, const Side& over, const Seeds& drawn) {
@@ -172,7 +168,7 @@ Estimate EstimateRatio(const std::vector<SeededTimes>& ours, const std::vector<S
   SetInterval(
       seeds, [&](const Seeds& drawn) { return ends(a, b, drawn); }, estimate);
   // What the rules' cells alone decide no seed can change.
-  const Ends of_rules = ends(any_a, any_b, {});
+  const Ends of_rules = ends(rules_a, rules_b, {});
   estimate.low = std::max(estimate.low, of_rules.low);
   estimate.high = std::min(estimate.high, of_rules.high);
   return estimate;

@@ -39,7 +39,7 @@ struct SeededTimes {
   bool sampled = false;
   std::map<std::int64_t, double> by_seed;  // one at least
 
-  // By rank; of a rule its one time.
+  // Of a rule its one time.
   double MedianOver(const std::vector<std::int64_t>& seeds) const;
 };
 

@@ -18,7 +18,7 @@ using Points = std::vector<std::pair<double, double>>;
 // Of lines in page.css, colour and dashes.
 constexpr std::size_t kStyles = 10;
 
-// Of the seed whose result is the median by rank.
+// Of the seed in the middle; of an even number the later one.
 Points MedianCurve(const tables::CellSummary& cell) {
   std::vector<const tables::CellRecord*> sorted;
   for (const tables::CellRecord& record : cell.records) {

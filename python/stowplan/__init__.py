@@ -8,7 +8,16 @@ Times are microseconds, memory is bytes. What is given wrongly is an InputError 
 RuntimeError), both with the sentences of the command line. `stowplan.gym` has Gymnasium environments.
 """
 
+import sys as _sys
 from pathlib import Path as _Path
+
+try:
+    import numpy as _numpy  # noqa: F401
+except ImportError as _missing:
+    if _sys.argv[:1] != ["-m"]:  # python3 -m stowplan.report
+        raise
+    print(f"stowplan: {_missing}; the distribution's package python3-numpy has it.", file=_sys.stderr)
+    _sys.exit(2)
 
 from . import _core
 from ._core import InputError, RunError

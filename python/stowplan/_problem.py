@@ -184,8 +184,7 @@ class Problem:
         if isinstance(placement, str):
             out = self._core.simulate_named(placement)
         elif isinstance(placement, Mapping):
-            text = json.dumps({"format": "stowplan.placement", "version": 1, "placement": dict(placement)})
-            out = self._core.simulate_text(text, "placement")
+            out = self._core.simulate_text(self._placement_text(placement), "placement")
         else:
             out = self._core.simulate_units(self._integers(placement, 1))
         times = {key: np.frombuffer(out[key], np.float64) for key in ("device_busy_us", "op_issue_us", "op_start_us", "op_end_us")}

@@ -3,7 +3,7 @@
 import sys
 import traceback
 from pathlib import Path
-from typing import Any, Dict, FrozenSet, List, Mapping, Optional, Sequence, Set, Tuple
+from typing import Any, Dict, FrozenSet, List, Optional, Sequence, Set, Tuple
 
 import torch  # type: ignore[import-not-found, unused-ignore]
 from torch.utils._python_dispatch import TorchDispatchMode  # type: ignore[import-not-found, unused-ignore]
@@ -11,7 +11,6 @@ from torch.utils._pytree import tree_map  # type: ignore[import-not-found, unuse
 
 from ._aten import BIAS_FIRST, COLLECTIVES, DTYPES, TYPES
 from ._core import InputError, RunError
-from ._flops import flops_of
 from ._kernels import shape_rule
 from ._values import Unknown, Values, arguments_of, tensors_of, written_of
 
@@ -191,7 +190,7 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc, unused-ignore]
         made = tensors_of(result)
         written = {tensor.untyped_storage()._cdata for tensor in written_of(func, args, kwargs)}
         if made or written:
-            self._record(func, args, kwargs, result, made, written)
+            self._record(func, args, kwargs, made, written)
         return result
 
     def _here(self, then: str) -> str:
@@ -219,7 +218,7 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc, unused-ignore]
             autograd: Any = torch.autograd
             self._forward.setdefault(autograd._get_sequence_nr() - 1, (module, name))
 
-    def _record(self, func: Any, args: Any, kwargs: Dict[str, Any], result: Any, made: List[Any], written: Set[int]) -> None:
+    def _record(self, func: Any, args: Any, kwargs: Dict[str, Any], made: List[Any], written: Set[int]) -> None:
         aten = func._schema.name.partition("::")[2]
         space = func._schema.name.partition("::")[0]
         kind = aten[:-1] if aten.endswith("_") and not aten.endswith("__") else aten
@@ -238,7 +237,7 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc, unused-ignore]
                 return self._number(module, known[0].rpartition(":")[0])
         if view or torch.Tag.inplace_view in func.tags:
             type_ = "Reshape"
-        elif space == "aten" and kind in TYPES:
+        elif space in ("aten", "transformers") and kind in TYPES:
             type_ = TYPES[kind]
         elif kind == "convolution":
             type_ = self._convolution(args)
@@ -276,9 +275,6 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc, unused-ignore]
         if control:
             op["control"] = control
         arguments = arguments_of(func, args, kwargs)
-        flops = 0 if view or space not in ("aten", "transformers") else flops_of(kind, result, arguments)
-        if flops:
-            op["flops"] = flops
         if kind in _DETAILS:
             op["attributes"].update(_DETAILS[kind](arguments))
         if any(argument.name == "is_causal" and given for argument, given in zip(func._schema.arguments, arguments)):
@@ -330,8 +326,7 @@ def _of_convolution(args: Sequence[Any]) -> Dict[str, Any]:
 
 def _of_convolution_backward(args: Sequence[Any]) -> Dict[str, Any]:
     """With which gradients it gives: of the image, the filter and the bias."""
-    window = {**_window(args[2], args[4], args[5], args[6], args[9]), "output_mask": [bool(one) for one in args[10]]}
-    return {**window, "transposed": True} if args[7] else window
+    return {**_window(args[2], args[4], args[5], args[6], args[9]), "output_mask": [bool(one) for one in args[10]], "transposed": bool(args[7])}
 
 
 #: What prices need to know of an op beside its shapes.

@@ -136,6 +136,7 @@ constexpr AtenType kTypes[] = {
     {"grid_sampler_2d_backward", "GridSampleGrad"},
     {"grid_sampler_3d", "GridSample"},
     {"grid_sampler_3d_backward", "GridSampleGrad"},
+    {"grouped_mm_fallback", "GroupedMatMul"},  // of transformers
     {"gt", "Greater"},
     {"hardsigmoid", "HardSigmoid"},
     {"hardsigmoid_backward", "HardSigmoidGrad"},

@@ -34,9 +34,11 @@ std::vector<std::string> CountAnew(sim::OpGraph& graph) {
     }
     const auto counted = sim::ProductFlops(graph, i);
     if (!counted || std::max(*counted, op.flops) <= (1 + kRounding) * std::min(*counted, op.flops)) continue;
-    ++recounted;
-    before += op.flops;
-    after += *counted;
+    if (op.flops > 0) {  // else nothing was said
+      ++recounted;
+      before += op.flops;
+      after += *counted;
+    }
     op.flops = *counted;
   }
   std::vector<std::string> notes;

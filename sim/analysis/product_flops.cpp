@@ -176,7 +176,8 @@ std::optional<double> ConvolutionFlops(const Op& op, const Convolution& of) {
 // A gradient of a convolution, or of a transposed one, which reads what the other makes.
 std::optional<double> EitherWay(const Op& op, const Convolution& of) {
   const Convolution turned{of.made, of.read, of.filter};
-  if (FindBool(op.attributes, "transposed").value_or(false)) return ConvolutionFlops(op, turned);
+  if (const auto transposed = FindBool(op.attributes, "transposed"))
+    return ConvolutionFlops(op, *transposed ? turned : of);
   for (const Layout& layout : LayoutsOf(op)) {
     const auto straight = ConvolutionFlops(op, of, layout), other = ConvolutionFlops(op, turned, layout);
     if (!straight && !other) continue;
@@ -216,6 +217,23 @@ std::optional<double> AttentionFlops(const Shape& query, const Shape& key, const
   // Backward the scores are worked out again, and each of them and of the values has two gradients.
   const std::int64_t depths = is_backward ? 3 * query[3] + 2 * value[3] : query[3] + value[3];
   return 2 * ElementsOf(scores) * static_cast<double>(depths);
+}
+
+// ---- recurrent layers of torch
+
+// Each weight that is a matrix meets each step of each sequence, which stands first. Behind it stand the weights, cuDNN's of all
+// layers or four of one, and then states.
+std::optional<double> RecurrentFlops(std::string_view type, std::span<const Output> inputs) {
+  if (inputs.empty() || inputs[0].shape.empty()) return std::nullopt;
+  double elements = 0;
+  for (const Output& weight :
+       inputs.first(type.starts_with("RNN") ? std::min<std::size_t>(inputs.size(), 5) : inputs.size())
+           .subspan(1)) {
+    if (weight.shape.size() > 2) break;
+    elements += weight.shape.size() == 2 ? ElementsOf(weight.shape) : 0;
+  }
+  const bool is_backward = type == "RNNGrad" || type == "CudnnRNNBackprop";
+  return (is_backward ? 4 : 2) * ElementsOf({inputs[0].shape.begin(), inputs[0].shape.end() - 1}) * elements;
 }
 
 }  // namespace
@@ -265,6 +283,8 @@ std::optional<double> ProductFlops(const Op& op, std::span<const Output> inputs)
     if (!has(first + 3) || (!is_torch && inputs.size() > first + 4)) return std::nullopt;
     return AttentionFlops(input(first), input(first + 1), input(first + 2), true);
   }
+  if (is_torch && (type.starts_with("CudnnRNN") || type == "RNN" || type == "RNNGrad"))
+    return RecurrentFlops(type, inputs);
   return std::nullopt;
 }
 

@@ -15,13 +15,6 @@ double Median(std::vector<double> values) {
   return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
 }
 
-double MedianByRank(std::vector<double> values) {
-  STOWPLAN_CHECK(!values.empty());
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
-
 double Quantile(std::vector<double> values, double q) {
   STOWPLAN_CHECK(!values.empty());
   std::sort(values.begin(), values.end());

@@ -5,12 +5,8 @@
 
 namespace stowplan {
 
-// Of an even number of values the mean of the two in the middle.
+// Of an even number of values the mean of the two in the middle, infinite where one of them is.
 double Median(std::vector<double> values);
-// What stands for several seeds: of an even number the larger one of the two in the middle, so that it is a
-// value that some seed had and at least half of them reach. The mean of the two would be infinite wherever the
-// second of them never got there; the smaller one is, of two seeds, the best, which is never shown.
-double MedianByRank(std::vector<double> values);
 
 // By linear interpolation between the order statistics.
 double Quantile(std::vector<double> values, double q);

@@ -89,7 +89,7 @@ class TableReader {
       }
     } else {
       top.Require("columns"), top.Require("rows");
-      shared_.key = "native", shared_.title = "Native", shared_.rules = "native";
+      shared_.key = "native", shared_.title = "Own rules", shared_.rules = "native";
       table_.blocks = {shared_};
       CheckSize();
     }

@@ -37,8 +37,8 @@ def curve(row):
 
 def best_after(rows, samples):
     """The seeds' median, as the tables have it; infinite where half of them have nothing that fits."""
-    found = sorted(min((us for at, us in curve(row) if at <= samples), default=math.inf) for row in rows)
-    return found[len(found) // 2] if found else math.inf
+    found = [min((us for at, us in curve(row) if at <= samples), default=math.inf) for row in rows]
+    return statistics.median(found) if found else math.inf
 
 
 def seconds_of(row):

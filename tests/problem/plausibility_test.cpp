@@ -43,6 +43,12 @@ TEST(CountAnew, FlopsThatShapesContradict) {
   EXPECT_TRUE(ImplausibleWork(graph).empty());
 }
 
+TEST(CountAnew, WhatSaysNone) {
+  sim::OpGraph graph = Depthwise(0);
+  EXPECT_EQ(scenarios::CountAnew(graph).size(), 1) << "of the name alone";
+  EXPECT_EQ(graph.ops.back().flops, 2 * kProduct);
+}
+
 // What is not torch's may count in another way, and is left as it is.
 TEST(CountAnew, LeavesWhatOthersCounted) {
   const std::string product =

@@ -26,8 +26,8 @@ class Types(unittest.TestCase):
             self.check("mypy.stubtest", "stowplan._core", "--ignore-disjoint-bases", "--allowlist", allowed.name)
 
     def test_the_package_holds_to_its_types(self):
-        with tempfile.NamedTemporaryFile("w", suffix=".ini") as settings:  # cells of the report have numbers or none, which no type tells apart
-            settings.write("[mypy]\nstrict = True\n[mypy-stowplan.report.*]\nignore_errors = True\nfollow_imports = silent\n")
+        with tempfile.NamedTemporaryFile("w", suffix=".ini") as settings:
+            settings.write("[mypy]\nstrict = True\n[mypy-jinja2.*,yaml.*,markupsafe.*]\nignore_missing_imports = True\n")
             settings.flush()
             self.check("mypy", "--cache-dir", os.path.join(os.environ["STOWPLAN_BUILD"], "mypy"), "--config-file", settings.name, "-p", "stowplan")
 

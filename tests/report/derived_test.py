@@ -59,7 +59,7 @@ class Bounds(Case):
         of = {one.title: one for one in bounds.agents(compared())}
         self.interval(of["CPU only"].mean, "17.83", "13.61", "23.42")
         self.interval(of["METIS"].mean, "2.23", "2.02", "2.45")
-        self.interval(of["Hierarchical"].mean, "1.70", "1.38", "2.11")
+        self.interval(of["Hierarchical"].mean, "1.68", "1.38", "2.07")
         self.interval(of["local search"].mean, "1.48", "1.40", "1.56")
         self.assertEqual((len(of["METIS"].gaps), of["METIS"].at_bound, len(of["GPU only"].gaps), of["GPU only"].out_of_memory), (47, 1, 9, 10))
         self.near(max(of["CPU only"].gaps), "110.77")
@@ -73,7 +73,7 @@ class Bounds(Case):
     def test_best_of_each_kind(self):
         for name, key, group, wanted in (
                 ("hierarchical", "native", "search", "1.19 pilot, single ops"), ("placeto", "native", "rule", "36.53 CPU only"),
-                ("mars", "process", "scheduler", "1.55 METIS"), ("mars-pretraining", "native", "learner", "1.64 Mars, no pre-training")):
+                ("mars", "process", "scheduler", "1.55 METIS"), ("mars-pretraining", "native", "learner", "1.63 Mars, no pre-training")):
             value, title = bounds.best_of(block(name, key), group)
             self.assertEqual(f"{value:.2f} {title}", wanted)
         self.assertIsNone(bounds.best_of(block("placeto", "process"), "learner"))
@@ -84,23 +84,23 @@ class Budget(Case):
         return next(one for one in budget.fields(compared()) if one.title == title)
 
     def test_means_at_equal_samples(self):
-        wanted = {"hierarchical: Native": "1.00 1.43 2.50", "placeto: Native": "1.00 1.08 1.56",
-                  "placeto-generalization: Family ptb": "1.01 1.05 1.34", "sgdp: Native": "1.00 1.13 4.99",
-                  "mars: Native, one host thread": "1.00 1.08 1.31"}
+        wanted = {"hierarchical: Own rules": "1.00 1.42 2.50", "placeto: Own rules": "1.00 1.07 1.56",
+                  "placeto-generalization: Family ptb": "1.01 1.05 1.34", "sgdp: Own rules": "1.00 1.13 4.99",
+                  "mars: Own rules, one host thread": "1.00 1.08 1.31"}
         for title, means in wanted.items():
             best = [self.field(title).best(wanted)[0] for wanted in budget.WANTED.values()]
             self.assertEqual(" ".join(f"{one:.2f}" for one in best), means)
 
     def test_ranking(self):
-        rows = budget._ranking(self.field("hierarchical: Native")).rows
+        rows = budget._ranking(self.field("hierarchical: Own rules")).rows
         self.assertEqual(rows[0], ["pilot, single ops", "1.14", "1.07", "1.00", "1.00 to 1.01", "5 of 6"])
-        self.assertEqual(rows[7], ["Hierarchical", "1.72", "1.55", "1.43", "1.27 to 1.62", "0 of 6"])
+        self.assertEqual(rows[6], ["Hierarchical", "1.72", "1.55", "1.42", "1.27 to 1.59", "0 of 6"])
 
     def test_pilot(self):
         races = [race for one in budget.fields(compared()) if one.block.key == "native" for race in one.races]
         against = {(one.samples, one.search_samples): one for one in budget.pilot(races)}
         self.interval(against[1, 1000].mean, "0.729", "0.629", "0.826", 3)
-        self.interval(against[300, 300].mean, "0.618", "0.527", "0.711", 3)
+        self.interval(against[300, 300].mean, "0.618", "0.527", "0.712", 3)
         self.interval(against[20000, 20000].mean, "0.975", "0.962", "0.987", 3)
         self.near(geometric_mean(against[10000, 10000].trivial), "0.785", 3)
         self.assertEqual([len(against[n, n].ratios) for n in (300, 10000, 20000)], [29, 26, 6])
@@ -120,7 +120,7 @@ class Budget(Case):
     def test_lead(self):
         facts, parts = page("budget")
         self.assertEqual((facts["search_wins"], facts["blocks"], facts["beats_random"], facts["with_random"]), (9, 9, 9, 9))
-        self.assertEqual((facts["least"], facts["most"]), (1.04, 1.43))
+        self.assertEqual((facts["least"], facts["most"]), (1.04, 1.42))
         self.assertIsInstance(parts[0], Plot)
 
 
@@ -148,7 +148,7 @@ class Robustness(Case):
     def test_wrong_simulator(self):
         of = robustness.wrong_simulator(self.rows)
         *times, loss = of["NMT, 2 layers, 2 GPUs, Placeto"]
-        self.assertEqual([words.seconds(one / 1e6) for one in times] + [f"{loss:.2f}"], ["1.60", "2.64", "1.58", "1.65"])
+        self.assertEqual([words.seconds(one / 1e6) for one in times] + [f"{loss:.2f}"], ["1.59", "2.58", "1.58", "1.63"])
         self.assertTrue(math.isinf(of["NMT, 2 layers, 2 GPUs, Placeto (preset paper)"][1]))
 
 
@@ -200,7 +200,7 @@ class RunTables(Case):
             return accuracy.closeness(table(name), table(name).block(), kind)
         self.assertEqual((len(close("placeto", "fitted").cells), len(close("placeto").cells), len(close("placeto").seen)), (5, 4, 1))
         for value, wanted in (
-                (close("placeto").median, "0.06"), (close("placeto").largest, "0.18"), (close("placeto").largest_elsewhere, "0.42"),
+                (close("placeto").median, "0.06"), (close("placeto").largest, "0.18"),
                 (close("sgdp").median, "0.25"), (close("hierarchical").largest, "0.63")):
             self.near(value, wanted)
 
@@ -212,7 +212,7 @@ class RunTables(Case):
     def test_means_over(self):
         of, column = block("agents", ""), block("agents", "").column
         mean, _ = costs.mean_against(of, column("pilot"), column("local_search"))
-        self.interval(mean, "0.979", "0.975", "0.982", 3)
+        self.interval(mean, "0.980", "0.976", "0.983", 3)
         grid = costs.means_over(table("doppler"))
         self.assertEqual(grid.rows[0][:2], ["pilot", "38 % faster"])  # 0.625
         self.assertEqual([row[0] for row in grid.rows[-2:]], ["random", "one device"])
@@ -220,9 +220,9 @@ class RunTables(Case):
     def test_pretraining(self):
         study = studies.Pretraining(table("mars-pretraining"))
         mean = study.mean("machine and agent, set-up 10 s")
-        self.assertEqual([round(100 * (1 - value), 1) for value in (mean.value, mean.high, mean.low)], [-38.8, -64.2, 10.7])
+        self.assertEqual([round(100 * (1 - value), 1) for value in (mean.value, mean.high, mean.low)], [-25.3, -60.7, 11.5])
         mean = study.mean("agent seconds")
-        self.assertEqual([round(100 * (1 - value), 1) for value in (mean.value, mean.high, mean.low)], [-5.7, -39.7, 17.7])
+        self.assertEqual([round(100 * (1 - value), 1) for value in (mean.value, mean.high, mean.low)], [-6.2, -38.3, 15.8])
 
     def test_generalisation(self):
         families = table("placeto-generalization").blocks
@@ -238,7 +238,7 @@ class RunTables(Case):
         def facts(name):
             return Facts(table(name), claims.judge(table(name), Gate(RESULTS)), Gate(RESULTS))
         placeto = facts("placeto")
-        for ours, wanted, paper in (("placeto", "0.823", "5.5 % faster"), ("rnn", "0.836", "3.0 % faster")):
+        for ours, wanted, paper in (("placeto", "0.821", "5.5 % faster"), ("rnn", "0.835", "3.0 % faster")):
             self.near(placeto.ratio(ours, "expert", published=True).value, wanted, 3)
             self.assertEqual(placeto.paper(ours, "expert"), paper)
         self.assertEqual(list(placeto.counts(True).values()), [11, 3, 10, 3])

@@ -204,6 +204,23 @@ TEST(ProductFlops, OfAttentionAreThoseOfItsProducts) {
             2 * pairs * (3 * 16 + 2 * 24));
 }
 
+// Each gate of each step reads what comes in and what was hidden: two layers of 5 and four gates over 4 steps of 2 sequences of 3.
+TEST(ProductFlops, OfRecurrentLayersOfTorchAreThoseOfTheirWeights) {
+  const Attributes torch = {{"torch_op", {std::string("aten.layer")}}};
+  const Shape sequence = {4, 2, 3}, bias = {20}, states = {2, 2, 5}, state = {2, 5}, in = {20, 3},
+              hidden = {20, 5};
+  const double first = 2.0 * 4 * 2 * (20 * 3 + 20 * 5), second = 2.0 * 4 * 2 * (20 * 5 + 20 * 5);
+  const std::vector<Shape> read = {sequence, in,   hidden, bias,   bias,  hidden,
+                                   hidden,   bias, bias,   states, states};
+  EXPECT_EQ(Count("CudnnRNN", read, {{4, 2, 5}}, torch), first + second);
+  EXPECT_EQ(Count("CudnnRNNBackprop", read, {sequence}, torch), 2 * (first + second));
+  EXPECT_EQ(Count("CudnnRNN", {{8, 3}, in, hidden, bias, bias, states}, {{8, 5}}, torch), first) << "packed";
+  const std::vector<Shape> layer = {sequence, in, hidden, bias, bias, state, state};
+  EXPECT_EQ(Count("RNN", layer, {{4, 2, 5}}, torch), first);
+  EXPECT_EQ(Count("RNNGrad", layer, {sequence}, torch), 2 * first);
+  EXPECT_EQ(Count("RNN", layer, {{4, 2, 5}}), std::nullopt) << "of another framework";
+}
+
 TEST(ProductFlops, OfNothingAreNone) {
   EXPECT_EQ(Count("MatMul", {{4, 0}, {0, 8}}, {{4, 8}}), 0.0);
   EXPECT_EQ(Count("BatchMatMul", {{0, 4, 2}, {0, 2, 8}}, {{0, 4, 8}}), 0.0);

@@ -19,6 +19,9 @@ TEST(Results, PutsSeedsTogether) {
   EXPECT_EQ(cell.low, 1.0);
   EXPECT_EQ(cell.high, 1.4);
   EXPECT_EQ(cell.bound, 0.5);
+  std::vector<CellRecord> four = TinyRecords();
+  four.push_back(MakeRecord("rnnlm", "random", "searched", 4, 9.0));
+  EXPECT_DOUBLE_EQ(*TableResults(table, four).At("native", "rnnlm", "random").median, (1.2 + 1.4) / 2);
 }
 
 TEST(Results, MedianIsOverSeedsThatFitAndSaysHowMany) {

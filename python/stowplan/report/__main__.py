@@ -11,11 +11,12 @@ try:
     import jinja2
     import yaml
 except ImportError as missing:
-    sys.exit(f"stowplan.report: {missing}; the distribution's packages python3-jinja2 and python3-yaml have it.")
+    print(f"stowplan.report: {missing}; the distribution's packages python3-jinja2 and python3-yaml have it.", file=sys.stderr)
+    sys.exit(2)
 
-from . import pages
+from . import derived, pages
 from .gate import Gate
-from .table import FILES, load
+from .table import FILES
 
 
 class Parser(argparse.ArgumentParser):
@@ -37,7 +38,7 @@ def _arguments() -> Any:
 def _all(results: Path) -> List[str]:
     names = sorted(path.parent.name for path in results.glob("*/cells.csv") if (FILES / f"{path.parent.name}.yaml").is_file())
     if names:
-        names += [name for name in pages.derived.DERIVED if pages.derived.can(name, results)]
+        names += [name for name in derived.DERIVED if derived.can(name, results)]
     if not names:
         raise InputError(f"{results} has no table; `stowplan table show NAME` writes cells.csv there.")
     return names
@@ -69,7 +70,7 @@ def main() -> None:
 
 try:
     main()
-except (InputError, OSError, UnicodeDecodeError, jinja2.TemplateError, yaml.YAMLError) as error:
+except (InputError, OSError, jinja2.TemplateError, yaml.YAMLError) as error:
     where = f"{error.name}, line {error.lineno}: " if isinstance(error, jinja2.TemplateSyntaxError) else ""
     print(f"stowplan.report: {where}{' '.join(str(error).split())}", file=sys.stderr)
     sys.exit(2)

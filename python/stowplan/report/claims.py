@@ -2,14 +2,15 @@
 
 import math
 import re
-from dataclasses import dataclass, field
+import statistics
+from dataclasses import dataclass, field, replace
 from typing import Any, Callable, Dict, List, Optional, Tuple
 
 from .. import _core
 from .._core import InputError
 from . import studies, words
 from .gate import Gate
-from .table import Block, Cell, Column, Estimate, Table, mean_over, median, over, spec, unequal
+from .table import Block, Cell, Column, Estimate, Table, geometric_mean, mean_over, over, spec, unequal
 
 HOLDS, FAILS, OPEN, UNLEARNED, UNTESTED = "holds", "does not hold", "undecided", "did not learn", "cannot be tested here"
 #: What is nearer than this is a tie.
@@ -57,7 +58,12 @@ class Claim:
         return Verdict(text or self.text, of_paper=of_paper, see=self.says.get("see", ""), family=self.family, member=self.member)
 
     @property
-    def limit(self) -> float:
+    def pairs(self) -> List[Tuple[Cell, Cell]]:
+        """Of each row the cells of its column and of the other."""
+        return [(self.block.at(row.key, self.columns[0]), self.block.at(row.key, self.than[0])) for row in self.block.rows]
+
+    @property
+    def limit(self) -> Any:
         if "takes" in self.says:
             return _seconds(self.says["takes"])
         return float(next(self.says[key] for key in ("by", "at_most", "below", "at_least", "above", "within") if key in self.says))
@@ -68,7 +74,7 @@ class Claim:
         return "below" in self.says or "above" in self.says
 
 
-def _seconds(text: Any) -> Optional[float]:
+def _seconds(text: Any) -> Any:
     found = re.fullmatch(r"([\d.]+(?:e-?\d+)?) ?(us|ms|s)?", str(text))
     return float(found[1]) * {"us": 1e-6, "ms": 1e-3}.get(found[2], 1) if found else None
 
@@ -120,7 +126,7 @@ def _against_baseline(claim: Claim, verdict: Verdict) -> Optional[float]:
     if best is None:
         verdict.ours = f"nothing but {base.column.title} fits"
         return math.inf
-    verdict.ours = f"found {words.seconds(best[0])} s by {_by(best)}, {words.faster(best[0] / base.median)} than {base.column.title}"
+    verdict.ours = f"{_by(best)} found {words.seconds(best[0])} s, {words.faster(best[0] / base.median)} than {base.column.title}"
     return best[0]
 
 
@@ -160,7 +166,7 @@ def _found(claim: Claim) -> List[Verdict]:
     verdict = claim.verdict()
     best = claim.block.best(claim.rows[0])
     if best is not None:
-        verdict.ours = f"found {words.seconds(best[0])} s by {_by(best)}"
+        verdict.ours = f"{_by(best)} found {words.seconds(best[0])} s"
         verdict.word = HOLDS if best[0] <= claim.limit else OPEN
         bound = claim.block.bound(claim.rows[0])
         if bound is not None:
@@ -223,10 +229,6 @@ class _Tally:
             if those)
 
 
-def _beats(claim: Claim) -> List[Verdict]:
-    return [_beats_all(claim, claim.text, claim.columns[0], claim.than)]
-
-
 def _opponents(claim: Claim) -> List[Verdict]:
     verdicts = []
     for key in claim.columns:
@@ -246,7 +248,7 @@ def _fits(record: Any) -> float:
 
 def _median_over(cell: Cell, seeds: List[int], value: Callable[[Any], float]) -> float:
     by_seed = {record.seed: record for record in cell.records}
-    return median([value(by_seed[seed]) for seed in seeds])
+    return statistics.median([value(by_seed[seed]) for seed in seeds])
 
 
 def _speedup(ours: float, theirs: float) -> float:
@@ -256,36 +258,16 @@ def _speedup(ours: float, theirs: float) -> float:
     return theirs / ours
 
 
-class _Samples:
-    """Samples of theirs to within 1 % of its final best, and of ours to be as good as their final median."""
-
-    def __init__(self, ours: Cell, theirs: Cell) -> None:
-        self.ours, self.theirs = ours, theirs
-        self.known: Dict[Tuple[int, float], float] = {}
-
-    def __call__(self, seeds: List[int]) -> Tuple[float, float]:
-        goal = _median_over(self.theirs, seeds, lambda record: record.seconds)
-
-        def reach(record: Any) -> float:
-            key = record.seed, goal
-            if key not in self.known:
-                self.known[key] = record.cost_to(goal)[0]
-            return self.known[key]
-
-        theirs = _median_over(self.theirs, seeds, lambda r: float(r.fields["samples_to_1pct"] or math.inf))
-        return _median_over(self.ours, seeds, reach), theirs
+def _to_match(ours: Cell, theirs: Cell, seeds: List[int]) -> Tuple[float, float]:
+    """Samples of ours to be as good as the final median of theirs, and of theirs to within 1 % of its own final best."""
+    goal = _median_over(theirs, seeds, lambda record: record.seconds)
+    return (_median_over(ours, seeds, lambda record: record.cost_to(goal)[0]),
+            _median_over(theirs, seeds, lambda record: float(record.fields["samples_to_1pct"] or math.inf)))
 
 
-def _to_match(ours: Cell, theirs: Cell) -> Optional[Estimate]:
-    samples = _Samples(ours, theirs)
-    return _core.estimate_over([ours.times, theirs.times], lambda seeds: _speedup(*samples(seeds))) if ours.run and theirs.run else None
-
-
-def _to_own_best(ours: Cell, theirs: Cell) -> Optional[Estimate]:
-    """As the papers count, whatever the bests are. None where rows do not have the count."""
-    if not ours.run or not theirs.run or any(_fits(record) == 0 for cell in (ours, theirs) for record in cell.records):
-        return None
-    return _core.estimate_over([ours.times, theirs.times], lambda seeds: _speedup(*(_median_over(cell, seeds, _fits) for cell in (ours, theirs))))
+def _to_own_best(ours: Cell, theirs: Cell, seeds: List[int]) -> Tuple[float, float]:
+    """As the papers count, whatever the bests are."""
+    return _median_over(ours, seeds, _fits), _median_over(theirs, seeds, _fits)
 
 
 def _end_on_one(ours: Cell, theirs: Cell) -> bool:
@@ -296,22 +278,22 @@ def _end_on_one(ours: Cell, theirs: Cell) -> bool:
 def _fewer_samples(claim: Claim) -> List[Verdict]:
     """Two readings: samples to be as good as the other, and samples of both to their own best, as the papers count."""
     verdicts = []
-    for speedup, reading in ((_to_match, ""), (_to_own_best, "; counted to the own best, as papers do")):
+    for samples, reading in ((_to_match, ""), (_to_own_best, "; counted to the own best, as papers do")):
         verdict = claim.verdict(claim.text + reading)
         verdict.family += reading if verdict.family else ""
         verdict.subjects = [claim.columns[0], claim.than[0]]
         tally, on_one = _Tally(), []
-        for row in claim.block.rows:
-            ours, theirs = (claim.block.at(row.key, key) for key in verdict.subjects)
-            estimate = speedup(ours, theirs) if ours.budget == theirs.budget else None
-            if estimate is None:
+        for ours, theirs in claim.pairs:
+            uncounted = samples is _to_own_best and any(_fits(record) == 0 for cell in (ours, theirs) for record in cell.records)
+            if not ours.run or not theirs.run or ours.budget != theirs.budget or uncounted:
                 continue
+            estimate = _core.estimate_over([ours.times, theirs.times], lambda seeds: _speedup(*samples(ours, theirs, seeds)))
             if _end_on_one(ours, theirs):
-                on_one.append(row.name)
-                tally.add(row.name, OPEN, "both end on one device")
+                on_one.append(ours.row.name)
+                tally.add(ours.row.name, OPEN, "both end on one device")
                 continue
             word = _at_least(estimate, claim) if ours.median is not None or theirs.median is not None else OPEN
-            tally.add(row.name, word, words.fewer(estimate.value))
+            tally.add(ours.row.name, word, words.fewer(estimate.value))
         tally.fill(verdict, len(claim.block.rows), claim.says.get("in_rows", len(claim.block.rows)))
         if on_one and len(on_one) == sum(map(len, tally.rows.values())):
             verdict.word, verdict.ours = OPEN, "both end on one device in every row"
@@ -322,24 +304,20 @@ def _fewer_samples(claim: Claim) -> List[Verdict]:
 def _fewer_samples_on_average(claim: Claim) -> List[Verdict]:
     verdict = claim.verdict()
     verdict.subjects = [claim.columns[0], claim.than[0]]
-    pairs = [tuple(claim.block.at(row.key, key) for key in verdict.subjects) for row in claim.block.rows]
+    pairs = claim.pairs
     if not all(ours.run and theirs.run and ours.budget == theirs.budget for ours, theirs in pairs):
         return [verdict]
     pairs = [pair for pair in pairs if not _end_on_one(*pair)]
     if not pairs:
         verdict.word, verdict.ours = OPEN, "both end on one device in every row"
         return [verdict]
-    samples = [_Samples(*pair) for pair in pairs]
 
     def statistic(seeds: List[int]) -> float:
-        logs = 0.0
-        for one in samples:
-            ours, theirs = (min(number, one.ours.budget) for number in one(seeds))
-            logs += math.log(theirs / ours)
-        return math.exp(logs / len(samples))
+        samples = [[min(number, pair[0].budget) for number in _to_match(*pair, seeds)] for pair in pairs]
+        return geometric_mean([theirs / ours for ours, theirs in samples])
 
     estimate = _core.estimate_over([cell.times for pair in pairs for cell in pair], statistic)
-    verdict.ours = "no seed that all cells have" if estimate.unpaired else f"the other needs {words.times(estimate)} as many"
+    verdict.ours = "no seed that all cells have" if estimate.unpaired else words.samples(estimate, pairs[0][0].column.title, pairs[0][1].column.title)
     verdict.word = _at_least(estimate, claim)
     return [verdict]
 
@@ -347,7 +325,7 @@ def _fewer_samples_on_average(claim: Claim) -> List[Verdict]:
 def _mean_ratio(claim: Claim) -> List[Verdict]:
     verdict = claim.verdict()
     verdict.subjects = [claim.columns[0], claim.than[0]]
-    pairs = [tuple(claim.block.at(row.key, key) for key in verdict.subjects) for row in claim.block.rows]
+    pairs = claim.pairs
     if not all(cell.run for pair in pairs for cell in pair):
         return [verdict]
     apart = [why for pair in pairs for why in [unequal(*pair)] if why]
@@ -371,18 +349,12 @@ def _mean_ratio(claim: Claim) -> List[Verdict]:
 def _out_of_memory(claim: Claim) -> List[Verdict]:
     """Beside it how often one card alone holds the model, so that memory cannot be why."""
     verdict = claim.verdict()
-    pairs = [tuple(claim.block.at(row.key, key) for key in (claim.columns[0], claim.than[0])) for row in claim.block.rows]
+    pairs = claim.pairs
     if all(cell.run for pair in pairs for cell in pair):
         papers = [(cell, one) for cell, one in pairs if cell.published is not None and math.isinf(cell.published)]
-        verdict.ours = (f"does not fit in {sum(cell.state == 'oom' for cell, _ in pairs)} rows here, in "
+        verdict.ours = (f"out of memory in {sum(cell.state == 'oom' for cell, _ in pairs)} of {len(pairs)} rows here, in "
                         f"{sum(cell.state == 'oom' for cell, _ in papers)} of the paper's {len(papers)}; in "
-                        f"{sum(one.state == 'fits' for _, one in papers)} of these the whole model fits on one card here")
-    return [verdict]
-
-
-def _untested(claim: Claim) -> List[Verdict]:
-    verdict = claim.verdict()
-    verdict.ours = "no rows"
+                        f"{sum(one.state == 'fits' for _, one in papers)} of the latter the whole model fits on one card here")
     return [verdict]
 
 
@@ -469,12 +441,12 @@ class Kind:
 KINDS: Dict[str, Kind] = {
     "exists": Kind(_exists, "row than by"), "nothing_faster": Kind(_nothing_faster, "row than"), "found": Kind(_found, "row takes"),
     "ratio": Kind(_ratio, "row|rows column than at_most|below"), "mean_ratio": Kind(_mean_ratio, "column|columns than at_most|below"),
-    "beats": Kind(_beats, "column than"), "opponents": Kind(_opponents, "columns"),
+    "beats": Kind(lambda claim: [_beats_all(claim, claim.text, claim.columns[0], claim.than)], "column than"), "opponents": Kind(_opponents, "columns"),
     "fewer_samples": Kind(_fewer_samples, "column than at_least|above", "in_rows"),
     "fewer_samples_on_average": Kind(_fewer_samples_on_average, "column than at_least|above"), "out_of_memory": Kind(_out_of_memory, "column than"),
     "slower": Kind(_slower, "rows columns than at_least"), "grows": Kind(_grows, "rows column at_least named"), "close": Kind(_close, "cells within"),
     "others_fit": Kind(_others_fit, "rows columns", "except"), "best_is_longer": Kind(_best_is_longer, "rows", "except"),
-    "takes": Kind(_takes, "row column takes named"), "untested": Kind(_untested, "see")}
+    "takes": Kind(_takes, "row column takes named"), "untested": Kind(lambda claim: [replace(claim.verdict(), ours="no rows")], "see")}
 COMMON = {"claim", "kind", "see", "ours", "block", "blocks", "each"}
 NUMBERS = ("by", "at_most", "below", "at_least", "above", "within", "in_rows")
 
@@ -528,28 +500,22 @@ def _read(table: Table, says: Dict[str, Any]) -> List[Claim]:
                     raise InputError(f"{where}: block {block.key} has no {name} {one}; it has {', '.join(known)}.")
         claim = Claim(kind, says, block, says.get("claim", ""), "", "", rows, columns, _list(says.get("than")))
         if keys:
-            _name(claim, "{block}", block.title, says.get("each", "each block"), len(keys))
+            claim = _named(claim, "{block}", block.title, says.get("each", "each block"), len(keys))
         each = [claim]
         if kind == "ratio" and says.get("rows") == "all":
-            each = [_copy(claim, rows=[row], mark="{row}", title=block.row(row).name, each=says.get("each", "each row"), of=len(rows))
-                    for row in rows]
+            each = [_named(claim, "{row}", block.row(row).name, says.get("each", "each row"), len(rows), rows=[row]) for row in rows]
         elif kind == "mean_ratio" and "columns" in says:
-            each = [_copy(claim, columns=[column], mark="{column}", title=block.column(column).title, each=says.get("each", "each agent"),
-                          of=len(columns)) for column in columns]
+            each = [_named(claim, "{column}", block.column(column).title, says.get("each", "each agent"), len(columns), columns=[column])
+                    for column in columns]
         claims += each
     return claims
 
 
-def _copy(claim: Claim, mark: str, title: str, each: str, of: int, **changed: Any) -> Claim:
-    one = Claim(**{**vars(claim), **changed})
-    _name(one, mark, title, each, of)
-    return one
-
-
-def _name(claim: Claim, mark: str, title: str, each: str, of: int) -> None:
+def _named(claim: Claim, mark: str, title: str, each: str, of: int, **changed: Any) -> Claim:
+    """With a title for the mark; one of a family where there are more."""
     if of > 1:
-        claim.family, claim.member = claim.text.replace(mark, each), title
-    claim.text = claim.text.replace(mark, title)
+        changed.update(family=claim.text.replace(mark, each), member=title)
+    return replace(claim, text=claim.text.replace(mark, title), **changed)
 
 
 def _gate_spec(agent: str) -> str:
@@ -566,20 +532,18 @@ def why_not_learned(gate: Gate, block: Block, rows: List[str], key: str) -> str:
     missed = gate.missed.get(_gate_spec(column.agent))
     if missed:
         return f"{column.title} {missed}"
-    lost, all_rows, last = 0, 0, None
+    asked: List[Estimate] = []
     for row in block.rows:
         learner = block.at(row.key, key)
-        controls = [block.cells.get((row.key, one)) for one in ("factored", "factored_copy")]
+        controls: List[Any] = [block.cells.get((row.key, one)) for one in ("factored", "factored_copy")]
         if (rows and row.key not in rows) or not learner.run or any(one is None or not one.run or one.budget != learner.budget for one in controls):
             continue
-        all_rows += 1
-        estimate = over([learner], controls)
-        if estimate.low > LOST_TO_CONTROL:
-            lost, last = lost + 1, estimate
-    if 2 * lost <= all_rows:
+        asked.append(over([learner], controls))
+    lost = [one for one in asked if one.low > LOST_TO_CONTROL]
+    if 2 * len(lost) <= len(asked):
         return ""
-    return f"{column.title} is {words.compared(last)} than its control" if all_rows == 1 \
-        else f"{column.title} lost to its control in {lost} of {all_rows} rows"
+    return f"{column.title} is {words.compared(lost[0])} than its control" if len(asked) == 1 \
+        else f"{column.title} lost to its control in {len(lost)} of {len(asked)} rows"
 
 
 def _settings_before(table: Table, block: Optional[Block], rows: List[str], key: str) -> bool:
@@ -594,8 +558,10 @@ def _excuse(table: Table, gate: Gate, block: Optional[Block], rows: List[str], v
     for subject in verdict.subjects:
         why = why_not_learned(gate, block or table.block(), rows, subject)
         if why:
-            verdict.word, verdict.ours = UNLEARNED, f"{why}; {verdict.ours}"
-            verdict.unlearned = (block or table.block()).column(subject).title
+            column = (block or table.block()).column(subject)
+            verdict.word, verdict.unlearned = UNLEARNED, column.title
+            if _gate_spec(column.agent) not in gate.missed:  # which the page says once
+                verdict.ours = f"{why}; {verdict.ours}"
             if not verdict.family and subject == verdict.subjects[0]:
                 verdict.ratio = None
                 verdict.family, verdict.member = verdict.unlearned + ": all that is claimed of it alone", verdict.claim
@@ -624,7 +590,7 @@ def _ask_untrained(claim: Claim, verdicts: List[Verdict]) -> None:
         about = [verdict for verdict in verdicts if verdict.subjects[:1] == [key]]
         if twin is None or twin.key in claim.than or all(verdict.word != HOLDS for verdict in about):
             continue
-        same = KINDS[claim.kind].judge(Claim(**{**vars(claim), "columns": [twin.key]}))
+        same = KINDS[claim.kind].judge(replace(claim, columns=[twin.key]))
         if len(same) != len(about):
             continue
         for verdict, of_twin in zip(about, same):

@@ -7,7 +7,6 @@ from . import words
 from .claims import FAILS, HOLDS, LOCAL_SEARCH, OPEN, UNLEARNED, UNTESTED, Verdict, why_not_learned
 from .derived import accuracy
 from .gate import Gate
-from .plots import best_search
 from .table import Block, Cell, Estimate, Row, Table, geometric_mean, mean_over, unequal
 
 WORDS = (HOLDS, FAILS, OPEN, UNLEARNED, UNTESTED)
@@ -68,21 +67,13 @@ class Facts:
         blocks = self.table.blocks[:1] if self.has_published else self.table.blocks
         return [(block, row) for block in blocks for row in block.rows]
 
-    def _best(self, block: Block, row: Row, group: str) -> Optional[Cell]:
-        """At the budget of the table."""
-        cells = [cell for cell in block.of_row(row.key) if cell.column.group == group and not cell.column.has_own_budget
-                 and cell.median is not None and not cell.column.untrained]
-        return min(cells, key=lambda cell: cell.median, default=None)
-
     def _against_learners(self, local: bool) -> str:
         ratios = []
         for block, row in self._rows():
-            learner = self._best(block, row, "learner")
-            search = self._best(block, row, "search")
+            learner, search = (block.fastest(row.key, group, lambda cell: not cell.column.has_own_budget and not cell.column.untrained)
+                               for group in ("learner", "search"))
             if local and learner is not None:
-                cells = [block.cells.get((row.key, key)) for key in LOCAL_SEARCH]
-                cells = [cell for cell in cells if cell is not None and cell.median is not None and cell.budget == learner.budget]
-                search = min(cells, key=lambda cell: cell.median, default=None)
+                search = block.fastest(row.key, "search", lambda cell: cell.column.key in LOCAL_SEARCH and cell.budget == learner.budget)
             if learner and search and learner.budget == search.budget:
                 ratios.append(search.median / learner.median)
         return words.faster(geometric_mean(ratios)) if ratios else ""
@@ -100,14 +91,14 @@ class Facts:
     @property
     def over_bound(self) -> str:
         """How much slower the best search is than the proven bound."""
-        found = [(best_search(block, row), block.bound(row.key)) for block, row in self._rows()]
+        found = [(block.fastest(row.key, "search"), block.bound(row.key)) for block, row in self._rows()]
         ratios = [cell.median / bound for cell, bound in found if cell and bound]
         return words.faster(geometric_mean(ratios)) if ratios else ""
 
     @property
     def best_searcher(self) -> Tuple[str, int, int]:
         """Who wins most rows among the searches: name, rows won, rows."""
-        won = Counter(cell.column.title for block, row in self._rows() for cell in [best_search(block, row)] if cell)
+        won = Counter(cell.column.title for block, row in self._rows() for cell in [block.fastest(row.key, "search")] if cell)
         name, times = won.most_common(1)[0] if won else ("", 0)
         return name, times, sum(won.values())
 

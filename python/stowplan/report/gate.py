@@ -1,15 +1,13 @@
 """The sanity suite: does an agent learn at all (docs/protocol.md#gate)? Small problems whose optimum is known, and real ones on which
 an agent must beat itself without learning. Reads results/gate/rows.csv and the cases of tables/papers/gate.yaml."""
 
-import csv
 import math
+import statistics
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Dict, List, Optional, Set
+from typing import Any, Dict, List, Optional, Set, Tuple
 
-import yaml
-
-from .table import FILES, median
+from .table import FILES, lines_of, yaml_of
 
 #: Of an agent's last samples, how far above the optimum they may end: a part of random's or one GPU's, whichever is less, and a part
 #: of its own without learning.
@@ -44,19 +42,17 @@ class Gate:
     """Who learned, by the runs of results/gate."""
 
     def __init__(self, results: Path) -> None:
-        says: Dict[str, Any] = yaml.safe_load((FILES / "gate.yaml").read_text(encoding="utf-8"))
+        says: Dict[str, Any] = yaml_of(FILES / "gate.yaml")
         self.cases = [Case(one["key"], one["title"], not one.get("optimum")) for one in says["cases"]]
         self.agents = [Agent(one["title"], one["agent"], one["untrained"], one.get("control", False), one.get("learner", False),
                              one.get("seeds", 3), one.get("walks", False)) for one in says["agents"]]
-        self.runs: Dict[tuple, List[Dict[str, float]]] = {}
+        self.runs: Dict[Tuple[str, str], List[Dict[str, float]]] = {}
         self.revisions: Set[str] = set()
         path = results / "gate" / "rows.csv"
         if path.is_file():
-            with open(path, encoding="utf-8", newline="") as file:
-                for row in csv.DictReader(file):
-                    numbers = {key: float(row[key]) for key in NUMBERS}
-                    self.runs.setdefault((row["case"], row["agent"]), []).append(numbers)
-                    self.revisions.add(row["revision"])
+            for row in lines_of(path):
+                self.runs.setdefault((row["case"], row["agent"]), []).append({key: float(row[key]) for key in NUMBERS})
+                self.revisions.add(row["revision"])
         self.missed = {agent.spec: text for agent in self.agents if agent.learner for text in [self._missed(agent)] if text}
 
     def of(self, case: Case, spec: str, what: str) -> List[float]:
@@ -74,7 +70,7 @@ class Gate:
         if not ours or not all(others) or any(map(math.isnan, ours)):
             return None
         goal = self.of(case, RANDOM, "goal_s")[0]
-        return (median(ours) - goal) / (min(median(one) for one in others) - goal)
+        return (statistics.median(ours) - goal) / (min(statistics.median(one) for one in others) - goal)
 
     def fits_alone(self, case: Case, agent: Agent) -> bool:
         """Whether it finds what fits, and itself without learning never does."""
@@ -127,12 +123,13 @@ class Gate:
         theirs = self.of(case, control.spec, "late_s")
         if case.real or not theirs or self.not_run(case, agent):
             return False
-        reached = median(theirs)
+        reached = statistics.median(theirs)
         return all(late < reached for spec in (agent.spec, agent.untrained) for late in self.of(case, spec, "late_s"))
 
-    def judged(self, agent: Agent) -> tuple:
+    def judged(self, agent: Agent) -> Tuple[List[Case], List[Case], int]:
         """Cases that count and are met, those that are not, and how many runs are missing."""
-        met, missed, missing = [], [], 0
+        judged: Dict[bool, List[Case]] = {True: [], False: []}
+        missing = 0
         for case in self.cases:
             counts = self.counts(case, agent)
             if counts is False:
@@ -141,8 +138,8 @@ class Gate:
             if counts is None or meets is None:
                 missing += max(1, self.not_run(case, agent))
             else:
-                (met if meets else missed).append(case)
-        return met, missed, missing
+                judged[meets].append(case)
+        return judged[True], judged[False], missing
 
     def _missed(self, agent: Agent) -> str:
         """Why it did not learn; empty where it did, or where runs are missing."""

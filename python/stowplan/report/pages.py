@@ -22,25 +22,28 @@ from .facts import WORDS, Facts
 from .gate import Gate
 from .grid import Plot
 from .made import made
-from .table import FILES, Block, Cell, Column, Row, Table, load, spec
+from .table import FILES, HERE, Block, Cell, Column, Row, Table, load, spec, yaml_of
 
-HERE = Path(__file__).parent
+D3 = HERE / "d3.js" if (HERE / "d3.js").is_file() else HERE.parents[2] / "output" / "data" / "vendor" / "d3.js"
 TEMPLATES = HERE / "templates"
-D3 = Path(__file__).resolve().parents[3] / "output" / "data" / "vendor" / "d3.js"
 #: Of a paper's table or one of ours that fits on a screen as it is.
 MOST_COLUMNS = 12
 
 
 # ---- filters
 
+#: What Markdown, with formulas, reads as more than itself.
+MARKS = r"[|<>&`*_\\[\]$]"
+
 
 def latex(text: Any) -> str:
     """Every character that LaTeX reads as more than itself."""
-    marks = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "\n": " ", "–": "--"}
+    marks = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}", ">": r"\textgreater{}",
+             "|": r"\textbar{}", "\n": " ", "–": "--"}
     return "".join(marks.get(c, "\\" + c if c in "{}$&#_%" else c) for c in str(text))
 
 
-def cell_of_csv(text: Any) -> str:
+def cell_of_csv(text: Any) -> Any:
     """No spreadsheet takes it for a formula."""
     text = str(text)
     if text[:1] in ("=", "+", "-", "@", "\t", "\r"):
@@ -53,14 +56,14 @@ def cell_of_csv(text: Any) -> str:
 
 def plain(text: Any) -> str:
     """In a table of Markdown."""
-    return re.sub(r"([|<>&`*_\\[\]])", r"\\\1", str(text)).replace("\n", " ")
+    return re.sub(rf"({MARKS})", r"\\\1", str(text)).replace("\n", " ")
 
 
 def markdown(text: str) -> Markup:
     """Paragraphs, code and links: all that findings use."""
     def line(paragraph: str) -> str:
         # What a file says was made plain before it came into a sentence.
-        html = str(escape(re.sub(r"\\([|<>&`*_\\[\]])", lambda found: f"\0{ord(found[1])};", " ".join(paragraph.split()))))
+        html = str(escape(re.sub(rf"\\({MARKS})", lambda found: f"\0{ord(found[1])};", " ".join(paragraph.split()))))
         html = re.sub(r"`([^`]+)`", r"<code>\1</code>", html)
         html = re.sub(r"\[([^\]]+)\]\(((?:https?://|[\w./#-])[^)\s:]*)\)", r'<a href="\2">\1</a>', html)
         return re.sub(r"\0(\d+);", r"&#\1;", html)
@@ -79,7 +82,7 @@ class Terms:
             pattern = re.compile(rf"(?<![\w-])({'|'.join(map(re.escape, term.split('|')))})(?![\w-])(?![^<]*>)(?![^<]*</abbr>)", re.IGNORECASE)
             if pattern.search(html):
                 tip = str(escape(self.terms.pop(term)))
-                html = pattern.sub(lambda found, tip=tip: f'<abbr tabindex="0" data-tip="{tip}">{found[1]}</abbr>', html, count=1)
+                html = pattern.sub(lambda found: f'<abbr tabindex="0" data-tip="{tip}">{found[1]}</abbr>', html, count=1)
         return Markup(html)
 
 
@@ -94,8 +97,8 @@ def environment() -> jinja2.Environment:
 
 
 @functools.lru_cache(None)
-def _words() -> Dict[str, Dict[str, str]]:
-    return yaml.safe_load((TEMPLATES / "words.yaml").read_text(encoding="utf-8"))
+def _words() -> Any:
+    return yaml_of(TEMPLATES / "words.yaml")
 
 
 # ---- the table
@@ -109,7 +112,6 @@ class Shown:
     published: str = ""
     letter: str = ""  # f fitted, p predicted, ! memory judged otherwise
     tip: str = ""
-    key: str = ""  # block/row/column of cells.csv
     value: Optional[float] = None
     by: str = ""
 
@@ -166,11 +168,11 @@ def explain(columns: Sequence[Column]) -> Dict[str, str]:
 
 def show(cell: Cell, label: str) -> Shown:
     if not cell.run:
-        return Shown("–" if cell.state == "absent" else "not run", key=f"{cell.block.key}/{cell.row.key}/{cell.column.key}", tip=cell.note)
+        return Shown("–" if cell.state == "absent" else "not run", tip=cell.note)
     published = "" if cell.published is None else "OOM" if math.isinf(cell.published) else f"{cell.published:g}"
     letter = cell.kind[0] if cell.kind in ("fitted", "predicted") else ""
     return Shown(words.seconds(cell.median) if cell.median else "OOM", published, letter + ("!" if cell.same_verdict is False else ""),
-                 _tip(cell, label), f"{cell.block.key}/{cell.row.key}/{cell.column.key}", cell.median)
+                 _tip(cell, label), cell.median)
 
 
 def by_workload(block: Block, columns: Sequence[Column], label: str) -> Results:
@@ -179,7 +181,7 @@ def by_workload(block: Block, columns: Sequence[Column], label: str) -> Results:
     rows = []
     for row in block.rows:
         cells = [show(block.at(row.key, column.key), label) for column in columns]
-        best = plots.best_search(block, row)
+        best = block.fastest(row.key, "search")
         if searches and best:
             cells.append(Shown(words.seconds(best.median), tip=_tip(best, label), value=best.median, by=best.column.title))
         elif searches:
@@ -201,6 +203,9 @@ def by_agent(table: Table, block: Block, label: str) -> Results:
 
 # ---- one page
 
+NONE: Any = None
+NOTHING: Any = ()
+
 
 @dataclass
 class Line:
@@ -217,46 +222,73 @@ def in_lines(verdicts: Sequence[Verdict]) -> List[Line]:
     families: Dict[str, List[Verdict]] = {}
     for i, verdict in enumerate(verdicts):
         families.setdefault(verdict.family or f"\0{i}", []).append(verdict)
-    lines = []
+    lines, told = [], {""}
     for members in families.values():
         first = members[0]
+        see = "" if first.see in told else first.see  # once for all lines that have it
+        told.add(see)
         counts = {word: n for word in WORDS for n in [sum(one.word == word for one in members)] if n}
         if len(members) == 1:
-            lines.append(Line(first.claim, first.ours, counts, first.see))
+            lines.append(Line(first.claim, first.ours, counts, see))
             continue
-        judged = [one.ratio for one in members if one.word != UNLEARNED]
+        judged: List[Any] = [one.ratio for one in members if one.word != UNLEARNED]
         ours = "" if not judged or None in judged else f"{words.faster(min(judged))} to {words.faster(max(judged))}"
-        lines.append(Line(first.family, ours, counts, first.see, members))
+        lines.append(Line(first.family, ours, counts, see, members))
     return lines
 
 
 class Page:
-    """All that the templates of one table show."""
+    """What the templates show; of a table that is made of others no more than this."""
 
-    def __init__(self, table: Table, gate: Gate) -> None:
-        self.table = table
-        self.name, self.called, self.title = table.name, table.called, table.title
-        self.verdicts = judge(table, gate)
-        self.facts = Facts(table, self.verdicts, gate)
-        self.says, self.lead = self._finding(f=self.facts, table=table, **(derived.units.facts(table) if table.says.get("analysis") == "units" else {}))
-        self.label: str = self.says.get("per", "seconds per training step")
+    table = facts = made = results = brief = NONE
+    verdicts = claims = first_claims = curves = lanes = all_cells = assumptions = NOTHING
+    label = source = ""
+
+    def __init__(self, name: str, facts: Dict[str, Any], parts: List[Any]) -> None:
+        self.name = self.called = name
+        self.parts = parts  # what is worked out of other modules
+        self.says, self.lead = self._finding(facts)
+        self.title: str = self.says.get("title") or _words()["titles"].get(name, name.capitalize())
         self.terms = Terms(_words()["terms"])
-        self.made = made(table)
-        self.assumptions: List[str] = table.says.get("assumptions", [])
-        self.source: str = table.says.get("published_from", "")
+        self.cards: List[Dict[str, str]] = self.says.get("cards", [])
 
-    def _finding(self, **facts: Any) -> Tuple[Dict[str, Any], str]:
+    def _finding(self, facts: Dict[str, Any]) -> Tuple[Dict[str, Any], str]:
         """The finding's file: what it asks of the page in front, between lines of three dashes, then the lead."""
         own = f"findings/{self.name}.md" if self.table is None or self.table.file.parent == FILES else ""  # of a user's none is known
         sentences = environment().overlay(trim_blocks=False, lstrip_blocks=False)
         template = sentences.get_template(own if own and (TEMPLATES / own).is_file() else "findings/default.md")
         text = template.render(words=words, studies=studies, **facts).lstrip()
-        front, lead = re.fullmatch(r"(?:---\n(.*?)\n---\n)?(.*)", text, re.DOTALL).groups()
-        return yaml.safe_load(front or "") or {}, lead.strip()
+        front, lead = re.findall(r"\A(?:---\n(.*?)\n---\n)?(.*)\Z", text, re.DOTALL)[0]
+        return yaml.safe_load(front) or {}, lead.strip()
 
     @functools.cached_property
-    def cards(self) -> List[Dict[str, str]]:
-        return self.says.get("cards", [])
+    def plot(self) -> Optional[Plot]:
+        return next((part for part in self.parts if isinstance(part, Plot)), None)
+
+    @property
+    def sections(self) -> List[Any]:
+        return [part for part in self.parts if part is not self.plot]
+
+    @property
+    def summary(self) -> str:
+        """For the index: what the finding says, else the lead's first sentence."""
+        return self.says.get("summary") or re.split(r"(?<=[.!?])\s+(?=[A-Z])", " ".join(self.lead.split()))[0]
+
+
+class OfTable(Page):
+    """Of a table that was run."""
+
+    def __init__(self, table: Table, gate: Gate) -> None:
+        self.table = table
+        self.verdicts = judge(table, gate)
+        self.facts = Facts(table, self.verdicts, gate)
+        units = derived.units.facts(table) if table.says.get("analysis") == "units" else {}
+        super().__init__(table.name, {"f": self.facts, "table": table, **units}, derived.sections(table))
+        self.called, self.title = table.called, table.title
+        self.label = self.says.get("per", "seconds per training step")
+        self.made = made(table)
+        self.assumptions = table.says.get("assumptions", [])
+        self.source = table.says.get("published_from", "")
 
     @functools.cached_property
     def plot(self) -> Plot:
@@ -284,7 +316,7 @@ class Page:
             ours = {cell.column.key: (cell.median, cell.low, cell.high) for cell in cells if cell.median}
             paper = {cell.column.key: (cell.published, None, None) for cell in cells if cell.published}
             return plots.by_column(columns, [("ours", "learner", ours)] + ([("published", "paper", paper)] if paper else []), self.label)
-        values = []
+        values: List[Any] = []
         for one in self.table.blocks:
             by_key = {}
             for key in wanted:
@@ -302,7 +334,7 @@ class Page:
     def _of_pretraining(self) -> Plot:
         study = studies.Pretraining(self.table)
         rows = self.table.blocks[0].rows
-        values = []
+        values: List[Any] = []
         for clock in studies.CLAIMED_CLOCKS:
             estimates = [study.of_row(row, clock) for row in rows] + [study.mean(clock)]
             percents = {str(i): tuple(100 * (x - 1) for x in (one.value, one.low, one.high)) for i, one in enumerate(estimates) if one}
@@ -313,7 +345,7 @@ class Page:
         plot.log_x = False
         return plot
 
-    def _column(self, key: str) -> Column:
+    def _column(self, key: str) -> Any:
         """One that the finding names."""
         column = self.table.blocks[0].column(key)
         if column is None:
@@ -411,56 +443,26 @@ class Page:
     def all_cells(self) -> List[Results]:
         return [by_agent(self.table, block, self.label) for block in self.table.blocks]
 
-    @functools.cached_property
-    def parts(self) -> List[Any]:
-        """What is worked out of other modules."""
-        return derived.sections(self.table)
-
-    @property
-    def sections(self) -> List[Any]:
-        return [part for part in self.parts if part is not self.plot]
-
     @property
     def units(self) -> str:
         """Of its cells."""
         inference = any("mode=inference" in row.workload for block in self.table.blocks for row in block.rows)
         return self.label.capitalize() + (" (inference: per pass)" if inference else "")
 
-    @property
-    def summary(self) -> str:
-        """For the index: the lead without its first sentence, which says what was run, where there are more."""
-        return self.says.get("summary") or re.split(r"(?<=[.!?])\s+(?=[A-Z])", " ".join(self.lead.split()))[0]
-
-
-class OfOthers(Page):
-    """The page of a table that is made of others."""
-
-    def __init__(self, name: str, results: Path) -> None:  # pylint: disable=super-init-not-called
-        facts, self.parts = derived.page(name, results)
-        self.table = self.facts = self.made = self.results = self.brief = None
-        self.verdicts, self.claims, self.first_claims, self.curves, self.lanes, self.all_cells, self.assumptions = ([] for _ in range(7))
-        self.name = self.called = name
-        self.label = self.source = ""
-        self.says, self.lead = self._finding(**facts)
-        self.title = self.says.get("title") or _words()["titles"].get(name, name.capitalize())
-        self.terms = Terms(_words()["terms"])
-        self.plot = next((part for part in self.parts if isinstance(part, Plot)), None)
-
 
 def of(name: str, results: Path, gate: Gate) -> Page:
     """Of a table that was run, or of one that is made of others."""
     if name in derived.DERIVED:
-        return OfOthers(name, results)
+        return Page(name, *derived.page(name, results))
     table = load(name, results)
     if not re.fullmatch(r"[\w-]+", table.name):  # its page has a folder of that name
         raise InputError(f"{table.file}: name {table.name!r}: letters, digits, _ and - are allowed.")
-    return Page(table, gate)
+    return OfTable(table, gate)
 
 
-def render(template: str, **values: Any) -> str:
-    style, script = ((HERE / name).read_text(encoding="utf-8") for name in ("page.css", "page.js"))
-    return environment().get_template(template).render(style=Markup(style), script=Markup(script), d3=Markup(D3.read_text(encoding="utf-8")),
-                                                       drawing=plots.drawing, **values)
+def render(template: str, **values: Any) -> Any:
+    style, script, d3 = (Markup(path.read_text(encoding="utf-8")) for path in (HERE / "page.css", HERE / "page.js", D3))
+    return environment().get_template(template).render(style=style, script=script, d3=d3, drawing=plots.drawing, **values)
 
 
 def as_csv(table: Table) -> str:

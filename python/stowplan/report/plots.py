@@ -85,12 +85,6 @@ class Marks:
     label: str = "seconds per training step"
 
 
-def best_search(block: Block, row: Row) -> Optional[Cell]:
-    """The smallest median of those that search and learn nothing."""
-    cells = [cell for cell in block.of_row(row.key) if cell.column.group == "search" and cell.median is not None]
-    return min(cells, key=lambda cell: cell.median, default=None)
-
-
 def _base(block: Block, row: Row, over: str) -> Optional[float]:
     return 1.0 if not over else block.bound(row.key) if over == "bound" else block.at(row.key, over).median
 
@@ -102,7 +96,7 @@ def by_row(block: Block, marks: Marks) -> Plot:
         column = block.column(key) if key else None
         ours, theirs = Series(name, [], column.group if column else "best"), Series(name, [], "paper")
         for i, row in enumerate(block.rows):
-            cell = block.at(row.key, key) if key else best_search(block, row)
+            cell = block.at(row.key, key) if key else block.fastest(row.key, "search")
             base = _base(block, row, marks.over)
             if cell is None or base is None:
                 continue
@@ -138,7 +132,7 @@ def by_column(columns: List[Tuple[str, str]], values: List[Tuple[str, str, Dict[
 
 
 def _median_record(cell: Cell) -> Optional[Record]:
-    """The seed whose result is the median by rank, as in the table."""
+    """The seed in the middle; of an even number the later one."""
     found = sorted((record for record in cell.records if math.isfinite(record.seconds) and record.curve), key=lambda record: record.seconds)
     return found[len(found) // 2] if found else None
 
@@ -146,10 +140,10 @@ def _median_record(cell: Cell) -> Optional[Record]:
 def curves(block: Block, row: Row, keys: Sequence[str], label: str) -> Optional[Plot]:
     """Best seconds so far against samples: the named columns, then the best search and local search, six at most."""
     cells = [block.cells.get((row.key, key)) for key in keys]
-    cells += [best_search(block, row), block.cells.get((row.key, "local_search"))]
+    cells += [block.fastest(row.key, "search"), block.cells.get((row.key, "local_search"))]
     series: List[Series] = []
-    for cell in cells:
-        record = _median_record(cell) if cell is not None and cell.sampled else None
+    for cell in filter(None, cells):
+        record = _median_record(cell) if cell.sampled else None
         if record is not None and len(record.curve) > 1 and all(one.name != cell.column.title for one in series) and len(series) < 6:
             series.append(Series(cell.column.title, record.curve, cell.column.group))
     if not series:
@@ -165,7 +159,7 @@ def curves(block: Block, row: Row, keys: Sequence[str], label: str) -> Optional[
 
 def lanes(row: Row, record: Record, by: str) -> Optional[Dict[str, Any]]:
     """When each device works and sends in one placement, in equal parts of the step."""
-    devices = []
+    devices: List[Any] = []
     for lane in record.fields["timeline"].split():
         name, *strips = lane.split(":")
         if len(strips) == 2 and set("".join(strips)) - {"0"}:

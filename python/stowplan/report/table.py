@@ -4,12 +4,14 @@ Times are seconds for one step. A cell that was not run has no runtimes; a seed 
 """
 
 import csv
+import functools
+import io
 import math
 import re
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Dict, Iterator, List, Optional, Tuple
+from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
 
 import yaml
 
@@ -19,7 +21,8 @@ from .._core import InputError
 csv.field_size_limit(sys.maxsize)
 
 STATES = ("absent", "not run", "oom", "fits")
-FILES = Path(__file__).resolve().parents[3] / "tables" / "papers"
+HERE = Path(__file__).resolve().parent
+FILES = HERE / "papers" if (HERE / "papers").is_dir() else HERE.parents[2] / "tables" / "papers"  # installed, and in the source tree
 
 
 def spec(agent: str) -> Tuple[str, Dict[str, str]]:
@@ -29,7 +32,7 @@ def spec(agent: str) -> Tuple[str, Dict[str, str]]:
     return name, dict(parts)
 
 
-@dataclass
+@dataclass(eq=False)
 class Record:
     """One seed of one cell."""
 
@@ -45,6 +48,7 @@ class Record:
     placement: str
     fields: Dict[str, str]
 
+    @functools.lru_cache(None)
     def cost_to(self, seconds: float) -> Tuple[float, float, float]:
         """Samples, seconds of the agent and of the machine until something this good was found; infinite where it never was."""
         for i, (samples, best) in enumerate(self.curve):
@@ -57,16 +61,34 @@ class Record:
         return bool(re.fullmatch(r".[0-9]*", self.placement))
 
 
-def _lines(path: Path) -> Iterator[Dict[str, str]]:
+def text_of(path: Path) -> str:
+    data = path.read_bytes()
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise InputError(f"{path}: line {line} is not UTF-8: {error.reason}.") from None
+
+
+def yaml_of(path: Path) -> Any:
+    text = text_of(path)
+    try:
+        return yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        mark: Any = getattr(error, "problem_mark", None)
+        line = mark.line if mark else text.count("\n", 0, getattr(error, "position", 0))
+        raise InputError(f"{path}: line {line + 1}: {getattr(error, 'problem', None) or getattr(error, 'reason', error)}.") from None
+
+
+def lines_of(path: Path) -> Iterator[Dict[str, str]]:
     """Of a file that the program wrote, without the apostrophe that keeps a spreadsheet from reading a formula."""
-    with open(path, encoding="utf-8", newline="") as file:
-        try:
-            for number, line in enumerate(csv.DictReader(file, strict=True), 2):
-                if None in line or None in line.values():
-                    raise InputError(f"{path}: line {number} has more or fewer fields than the header; the program writes the file anew.")
-                yield {name: text[1:] if re.match(r"'[=+\-@\t\r]", text) else text for name, text in line.items()}
-        except csv.Error as error:
-            raise InputError(f"{path}: {error}; the program writes the file anew.") from None
+    try:
+        for number, line in enumerate(csv.DictReader(io.StringIO(text_of(path), newline=""), strict=True), 2):
+            if None in line or None in line.values():
+                raise InputError(f"{path}: line {number} has more or fewer fields than the header; the program writes the file anew.")
+            yield {name: text[1:] if re.match(r"'[=+\-@\t\r]", text) else text for name, text in line.items()}
+    except csv.Error as error:
+        raise InputError(f"{path}: {error}; the program writes the file anew.") from None
 
 
 def _at(values: List[float], i: int) -> float:
@@ -92,11 +114,11 @@ class Cell:
     budget: int
     seeds: int
     feasible: int
-    median: Optional[float]
-    low: Optional[float]
-    high: Optional[float]
-    bound: Optional[float]
-    published: Optional[float]  # infinite = out of memory
+    median: Any  # a number, or none; so are the next four
+    low: Any
+    high: Any
+    bound: Any
+    published: Any  # infinite = out of memory
     published_samples: Optional[float]
     samples: Optional[float]
     samples_to_best: Optional[float]
@@ -120,12 +142,12 @@ class Cell:
         return self.sampled, {record.seed: record.seconds for record in self.records}
 
     @property
-    def ratio(self) -> Optional[float]:
+    def ratio(self) -> Any:
         """Ours over the paper's, where both are numbers."""
         return self.median / self.published if self.median and self.published and math.isfinite(self.published) else None
 
     @property
-    def same_verdict(self) -> Optional[bool]:
+    def same_verdict(self) -> Any:
         """Whether both say the same about memory."""
         if not self.judged or self.published is None or not self.run:
             return None
@@ -173,7 +195,7 @@ class Column:
         return "search" if self.sampled else "scheduler"
 
     def differs_only_in(self, parameter: str, other: "Column") -> bool:
-        def rest(column: "Column") -> Any:
+        def rest(column: "Column") -> Tuple[Any, ...]:
             name, named = spec(column.agent)
             named.pop(parameter, None)
             return (name, named, column.devices, column.grouper, column.own_samples, column.pass_every, column.trained,
@@ -213,7 +235,7 @@ class Block:
     def row(self, key: str) -> Row:
         return next(row for row in self.rows if row.key == key)
 
-    def column(self, key: str) -> Optional[Column]:
+    def column(self, key: str) -> Any:
         return next((column for column in self.columns if column.key == key), None)
 
     def at(self, row: str, column: str) -> Cell:
@@ -223,11 +245,16 @@ class Block:
         """The cells of a row that were run."""
         return [cell for column in self.columns if column.key != but for cell in [self.at(row, column.key)] if cell.run]
 
-    def bound(self, row: str) -> Optional[float]:
+    def bound(self, row: str) -> Any:
         """What holds for all that search in this row: the smallest bound of its sampled cells; without such, of all its cells."""
         cells = [self.at(row, column.key) for column in self.columns]
         sampled = [cell.bound for cell in cells if cell.sampled and cell.bound is not None]
         return min(sampled or [cell.bound for cell in cells if cell.bound is not None], default=None)
+
+    def fastest(self, row: str, group: str = "", wanted: Callable[[Cell], bool] = lambda cell: True) -> Optional[Cell]:
+        """The cell with the smallest median, of all columns or of a group."""
+        cells = [cell for cell in self.of_row(row) if cell.median is not None and group in ("", cell.column.group) and wanted(cell)]
+        return min(cells, key=lambda cell: cell.median, default=None)
 
     def best(self, row: str, but: str = "") -> Optional[Tuple[float, Cell, Record]]:
         """The fastest placement that any seed of any column found."""
@@ -277,7 +304,7 @@ def load(name: str, results: Path) -> Table:
     if not file.is_file():
         known = ", ".join(sorted(path.stem for path in FILES.glob("*.yaml") if path.stem != "columns"))
         raise InputError(f"there is no table {name}; there are {known}.")
-    says = yaml.safe_load(file.read_text(encoding="utf-8"))
+    says = yaml_of(file)
     if not isinstance(says, dict):
         raise InputError(f"{file}: is no file of a table, which begins with `format: stowplan.experiment`.")
     name = str(says.get("name", file.stem))
@@ -292,7 +319,7 @@ def _blocks(folder: Path, says: Dict[str, Any]) -> List[Block]:
     notes = {one["key"]: one.get("note", "").strip() for one in says.get("blocks", [])}
     records = _records(folder / "rows.csv")
     blocks: Dict[str, Block] = {}
-    for at in _lines(folder / "cells.csv"):
+    for at in lines_of(folder / "cells.csv"):
         def yes(name: str, at: Dict[str, str] = at) -> bool:
             return at[name] == "yes"
         block = blocks.setdefault(at["block"], Block(at["block"], at["block_title"], notes.get(at["block"], ""), at["rules"],
@@ -329,7 +356,7 @@ def _blocks(folder: Path, says: Dict[str, Any]) -> List[Block]:
 
 def _records(path: Path) -> Dict[Tuple[str, str, str], List[Record]]:
     found: Dict[Tuple[str, str, str], List[Record]] = {}
-    for at in _lines(path):
+    for at in lines_of(path):
         if at["note"]:
             continue
         pairs = [point.split(":") for point in at["curve"].split()]
@@ -369,8 +396,3 @@ def mean_over(pairs: List[Tuple[Cell, Cell]], more_graphs: bool = False) -> Esti
 
 def geometric_mean(values: List[float]) -> float:
     return math.exp(sum(map(math.log, values)) / len(values))
-
-
-def median(values: List[float]) -> float:
-    """By rank, as the program has it: the upper of the two in the middle."""
-    return sorted(values)[len(values) // 2]

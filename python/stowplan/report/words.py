@@ -70,20 +70,17 @@ def _span(least: float, most: float) -> str:
     """Of percents: "12 to 23", "10.2 to 10.4", "less than 0.1 wide"."""
     ends = _percent(least), _percent(most)
     if ends[0] == ends[1]:
-        ends = tuple(f"{abs(1 - ratio) * 100:.1f}" for ratio in (least, most))
+        ends = f"{abs(1 - least) * 100:.1f}", f"{abs(1 - most) * 100:.1f}"
     return f"{ends[0]} to {ends[1]}" if ends[0] != ends[1] else "less than 0.1 wide"
 
 
-def times(estimate: Estimate) -> str:
-    """Of a ratio that is no time: "1.8 times (90 % interval 1.2 to 2.4; 3 seeds)"."""
-    text = "infinitely many times" if math.isinf(estimate.value) else f"{seconds(estimate.value)} times"
-    if not estimate.sampled:
-        return text
-    of = _seeds(estimate)
-    if estimate.open:
-        return f"{text} ({of}, too few for an interval)"
-    high = "no end" if math.isinf(estimate.high) else seconds(estimate.high)
-    return f"{text} (90 % interval {seconds(estimate.low)} to {high}; {of})"
+def samples(estimate: Estimate, ours: str, theirs: str) -> str:
+    """Of theirs over ours: "HDP needs 1.8 times as many samples (90 % interval 1.2 to 2.4; 3 seeds)", of who needs more."""
+    who, value, low, high = theirs, estimate.value, estimate.low, estimate.high
+    if value < 1:
+        who, value, low, high = ours, 1 / value, 1 / high, 1 / low if low else math.inf
+    between = "too few for an interval" if estimate.open else f"90 % interval {seconds(low)} to {seconds(high)}"
+    return f"{who} needs {seconds(value)} times as many samples ({between}; {_seeds(estimate)})"
 
 
 def longer(estimate: Estimate) -> str:
@@ -92,10 +89,10 @@ def longer(estimate: Estimate) -> str:
 
 
 def fewer(speedup: float) -> str:
-    """"1.6 times fewer", "2.8 times more", "never" where they are never enough."""
+    """"1.6 times fewer", "2.8 times more", "never as good" where they are never enough."""
     if math.isinf(speedup):
-        return "the other never does"
-    return "never" if speedup == 0 else f"{seconds(speedup)} times fewer" if speedup >= 1 else f"{seconds(1 / speedup)} times more"
+        return "the other is never as good"
+    return "never as good" if speedup == 0 else f"{seconds(speedup)} times fewer" if speedup >= 1 else f"{seconds(1 / speedup)} times more"
 
 
 def listed(items: List[str]) -> str:

@@ -32,5 +32,5 @@ def can(name: str, results: Path) -> bool:
 def sections(table: Table) -> List[Part]:
     """Of a run table: its own study first, then how near it is to the paper, then what it cost."""
     means = costs.means_over(table)
-    study = STUDIES.get(table.says.get("analysis", ""), lambda _: [])
-    return study(table) + ([means] if means else []) + accuracy.sections(table) + costs.sections(table)
+    study = STUDIES.get(table.says.get("analysis", ""))
+    return (study(table) if study else []) + ([means] if means else []) + accuracy.sections(table) + costs.sections(table)

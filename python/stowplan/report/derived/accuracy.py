@@ -2,6 +2,7 @@
 
 import math
 import statistics
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import Dict, Iterable, List, Optional, Set, Tuple
 
@@ -23,7 +24,6 @@ class Closeness:
     block: Block
     cells: List[Cell] = field(default_factory=list)
     seen: List[Cell] = field(default_factory=list)  # of predicted ones: left out, their number was fitted
-    elsewhere: List[Cell] = field(default_factory=list)  # of these the ones whose time is not that of a fitted cell of their row
 
     @property
     def errors(self) -> List[float]:
@@ -36,10 +36,6 @@ class Closeness:
     @property
     def largest(self) -> float:
         return max(self.errors)
-
-    @property
-    def largest_elsewhere(self) -> float:
-        return max((abs(cell.ratio - 1) for cell in self.elsewhere), default=0.0)
 
 
 def _was_fitted(table: Table, row: Row, column: str) -> bool:
@@ -61,10 +57,8 @@ def closeness(table: Table, block: Block, kind: str) -> Optional[Closeness]:
         key = cell.column.key, cell.row.model, cell.published
         if cell.kind != kind or cell.ratio is None or key in stands:
             continue
-        repeats = kind == "predicted" and _repeats_fitted(table, cell)
-        if repeats or (kind == "predicted" and _was_fitted(table, cell.row, cell.column.key)):
+        if kind == "predicted" and (_repeats_fitted(table, cell) or _was_fitted(table, cell.row, cell.column.key)):
             close.seen.append(cell)
-            close.elsewhere += [] if repeats else [cell]
         else:
             stands.add(key)
             close.cells.append(cell)
@@ -73,7 +67,7 @@ def closeness(table: Table, block: Block, kind: str) -> Optional[Closeness]:
 
 def _close_grid(table: Table, close: Closeness) -> Grid:
     title, what = TITLES[close.kind]
-    shorter, longer = (sum(keep(cell.ratio) for cell in close.cells) for keep in (lambda ratio: ratio < 1, lambda ratio: ratio > 1))
+    shorter, longer = sum(cell.ratio < 1 for cell in close.cells), sum(cell.ratio > 1 for cell in close.cells)
     left = f" {len(close.seen)} are left out whose published number was fitted, or that repeat a fitted one." if close.seen else ""
     return Grid(title + (f": {close.block.title}" if len(table.blocks) > 1 else ""), ["cell", "ours (s)", "published (s)", "ours is"],
                 [[name_of(table, cell), words.seconds(cell.median), f"{cell.published:g}", words.faster(cell.ratio)] for cell in close.cells],
@@ -162,7 +156,7 @@ def _tau(methods: List[Tuple[str, float, float]], order: Order, count: Dict[str,
 
 
 def _order(block: Block, but: str) -> Order:
-    order, count, taus = Order(block), {}, []
+    order, count, taus = Order(block), Counter[str](), []
     for row in block.rows:
         methods = [(cell.column.title, min(cell.published, BEYOND), cell.median or BEYOND) for cell in block.of_row(row.key)
                    if cell.published is not None and cell.column.title != but]

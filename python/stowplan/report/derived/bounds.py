@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Dict, List, Optional, Set, Tuple
+from typing import Any, Dict, List, Set, Tuple
 
 from ... import _core
 from ..grid import Grid
@@ -15,7 +15,7 @@ AT_BOUND = 1.01
 KINDS = {"fixed placements": "rule", "partitioners and schedulers": "scheduler", "learners": "learner", "searches": "search"}
 
 
-def gap(cell: Cell) -> Optional[float]:
+def gap(cell: Cell) -> Any:
     return cell.median / cell.bound if cell.median and cell.bound else None
 
 

@@ -2,6 +2,7 @@
 
 import bisect
 import math
+import statistics
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Callable, Dict, List, Optional, Tuple
@@ -9,7 +10,7 @@ from typing import Any, Callable, Dict, List, Optional, Tuple
 from ... import _core
 from .. import words
 from ..grid import Grid, Plot, Series
-from ..table import Block, Cell, Column, Estimate, Row, Table, geometric_mean, median
+from ..table import Block, Cell, Column, Estimate, Row, Table, geometric_mean
 from .common import Best, best_of_each_kind, by_row, compared, interval, number, repeats, title_of
 
 #: Samples at which `pilot` is held against local search; beside its first one local search has AGAINST_FIRST.
@@ -25,7 +26,7 @@ def after(cell: Cell, samples: float) -> float:
     for record in cell.records:
         i = bisect.bisect_right(record.curve, (samples, math.inf))
         found.append(record.curve[i - 1][1] if i else math.inf)
-    return median(found)
+    return statistics.median(found)
 
 
 @dataclass
@@ -82,7 +83,7 @@ class Field:
         return geometric_mean(ratios) if ratios else None
 
     def best(self, wanted: Callable[[Column], bool]) -> Best:
-        means = [(self.mean(column, self.budget), column.title) for column in self.columns if wanted(column)]
+        means: List[Any] = [(self.mean(column, self.budget), column.title) for column in self.columns if wanted(column)]
         return min((one for one in means if one[0] is not None), key=lambda one: one[0], default=None)
 
 
@@ -136,7 +137,7 @@ def _pilot_grid(against: List[AgainstSearch]) -> Grid:
                 [[samples(one), str(len(one.ratios)), words.compared(one.mean, f"{len(one.ratios)} rows"), words.faster(max(one.ratios)),
                   words.faster(min(one.ratios)), words.faster(geometric_mean(one.trivial))] for one in against],
                 "The best found by pilot against that of local search after as many samples: medians over seeds, geometric means over the rows "
-                "of the papers' tables under native rules. Rows with a smaller budget, and those where one of the two has found nothing that "
+                "of the papers' tables under stowplan's own rules. Rows with a smaller budget, and those where one of the two has found nothing that "
                 "fits yet, are left out. Pilot rates 80,000 placements in an approximate simulator before its first sample and 32 or more "
                 "before each further one, so a sample of it takes longer (results/agents/pilot.md).")
 

@@ -82,7 +82,7 @@ def dots(title: str, x_label: str, categories: List[str], marks: Dict[str, Tuple
     return Plot(title, x_label, "", series, kind="dots", categories=categories, log_x=log_x, spoken=spoken)
 
 
-def best_of_each_kind(title: str, kinds: Dict[str, str], best: Dict[str, Dict[str, Best]], x_label: str, note: str) -> List[Any]:
+def best_of_each_kind(title: str, kinds: Dict[str, str], best: Dict[str, Dict[str, Any]], x_label: str, note: str) -> List[Any]:
     """Plot and grid of the best column of each kind; `kinds` names the group of each, `best` has them by block."""
     marks = {kind: (group, {block: of[kind][0] for block, of in best.items() if of[kind]}) for kind, group in kinds.items()}
     return [dots(title, x_label, list(best), marks, note, log_x=True),

@@ -1,11 +1,12 @@
 """What a search costs, in samples and on three clocks, how far the best found is from the bound, and columns beside one another."""
 
 import math
-from typing import Any, List, Optional, Tuple
+import statistics
+from typing import Any, Dict, List, Optional, Tuple
 
 from .. import words
 from ..grid import Grid
-from ..table import Block, Cell, Column, Estimate, Table, mean_over, median
+from ..table import Block, Cell, Column, Estimate, Table, mean_over
 from .common import duration, name_of, number
 
 #: Seconds that one sample costs on a machine beside its steps.
@@ -18,8 +19,8 @@ def clocks(cell: Cell) -> Optional[Tuple[float, ...]]:
     seeds = [[float(record.fields[key]) for key in keys] for record in cell.records if all(record.fields[key] for key in keys)]
     if not cell.column.sampled or not seeds:
         return None
-    machine = median([one[2] for one in seeds])
-    return (median([one[0] - one[1] for one in seeds]), median([one[1] for one in seeds]),
+    machine = statistics.median([one[2] for one in seeds])
+    return (statistics.median([one[0] - one[1] for one in seeds]), statistics.median([one[1] for one in seeds]),
             *(machine + setup * (cell.samples or 0) for setup in SETUPS))
 
 
@@ -52,15 +53,8 @@ def _samples_grid(table: Table) -> Optional[Grid]:
                 "seeds; within 1 %: the first sample within 1 % of the final best.", folded=True) if cells else None
 
 
-def best_and_bound(block: Block, row: str) -> Optional[Cell]:
-    """The row's fastest cell, if a bound is known of it."""
-    cells = [cell for cell in block.of_row(row) if cell.median]
-    best = min(cells, key=lambda cell: cell.median, default=None)
-    return best if best and best.bound else None
-
-
 def _bound_grid(table: Table) -> Optional[Grid]:
-    best = [cell for block in table.blocks for row in block.rows for cell in [best_and_bound(block, row.key)] if cell]
+    best = [cell for block in table.blocks for row in block.rows for cell in [block.fastest(row.key)] if cell and cell.bound]
     return Grid("Best found and the proven bound", ["row", "best found (s)", "by", "bound (s)", "best / bound"],
                 [[cell.row.name + ("" if cell.block.key == "native" else f", {cell.block.title}"), words.seconds(cell.median), cell.column.title,
                   words.seconds(cell.bound), number(cell.median / cell.bound)] for cell in best],
@@ -89,7 +83,8 @@ def means_over(table: Table) -> Optional[Grid]:
     """Each column against those that the table's file names `over`, best first."""
     block = table.blocks[0]
     bases = [block.column(key) for key in table.says.get("over", [])]
-    lines, no_fit = [], {}
+    lines: List[Any] = []
+    no_fit: Dict[int, List[str]] = {}
     for column in block.columns:
         cells = [block.at(row.key, column.key) for row in block.rows]
         lost = sum(cell.median is None for cell in cells) if all(cell.run for cell in cells) else 0
@@ -105,10 +100,10 @@ def means_over(table: Table) -> Optional[Grid]:
     def tip(column: Column, base: Column, mean: Optional[Estimate], why: str) -> str:
         return "itself" if column is base else words.compared(mean) if mean else why
 
-    lost = "".join(f" Out of memory in {rows} of {len(block.rows)} rows: {', '.join(titles)}." for rows, titles in sorted(no_fit.items()))
+    out = "".join(f" Out of memory in {rows} of {len(block.rows)} rows: {', '.join(titles)}." for rows, titles in sorted(no_fit.items()))
     return Grid("Beside one another", ["placed by"] + [f"against {base.title}" for base in bases],
                 [[column.title] + [text(column, base, mean) for base, (mean, _) in zip(bases, means)] for column, means in lines],
-                f"Step time, geometric mean over {len(block.rows)} rows.{lost}",
+                f"Step time, geometric mean over {len(block.rows)} rows.{out}",
                 [[""] + [tip(column, base, *one) for base, one in zip(bases, means)] for column, means in lines]) if bases else None
 
 

@@ -15,12 +15,13 @@ LEFT_OUT = {"zero_shot_best", "zero_shot_walk", "zero_shot_no_offers", "greedy_o
 
 def pretraining(table: Table) -> List[Any]:
     study = studies.Pretraining(table)
-    rows = [[row.title] + [words.compared(study.of_row(row, clock)) for clock in studies.CLOCKS] for row in study.block.rows if study.run(row)]
-    means = [study.mean(clock) for clock in studies.CLOCKS]
+    rows = [[row.title] + [words.longer(study.of_row(row, clock)) for clock in studies.CLOCKS] for row in study.block.rows if study.run(row)]
+    means: List[Any] = [study.mean(clock) for clock in studies.CLOCKS]
     if None not in means:
-        rows.append(["geometric mean"] + [words.compared(mean) for mean in means])
+        rows.append(["geometric mean"] + [words.longer(mean) for mean in means])
     return [Grid("What pre-training saves", ["workload"] + list(studies.CLOCKS), rows,
-                 "Time to reach 1.01 times the worse of the two final medians, with pre-training against without; medians over seeds, the "
+                 "Time to reach 1.01 times the worse of the two final medians (the later of two in the middle, so that more than half of the seeds "
+                 "get there), with pre-training against without; medians over seeds, the "
                  "interval is a bootstrap over seeds, paired. The time with pre-training includes it. Agent seconds are wall time and differ "
                  "from run to run and from machine to machine; counts of samples do not.")] if rows else []
 
@@ -73,7 +74,7 @@ def _plots(block: Block) -> List[Plot]:
 def generalisation(table: Table) -> List[Any]:
     means = {column.key: [mean(block, column.key) for block in table.blocks] for column in table.blocks[0].columns}
     summary = Grid("Over the unseen graphs", ["placed by"] + [block.title for block in table.blocks],
-                   [[column.title] + [number(one and one.value, 3) for one in means[column.key]] for column in table.blocks[0].columns]
+                   [[column.title] + [number(one.value if one else None, 3) for one in means[column.key]] for column in table.blocks[0].columns]
                    + [["proven lower bound"] + [number(bound(block), 3) for block in table.blocks]],
                    "Step time divided by that of the policy that was trained on the graph alone; geometric mean over a family's unseen graphs.",
                    [[""] + [f"90 % interval over graphs: {interval(one, 3)}" if one else "" for one in means[column.key]]
@@ -83,7 +84,7 @@ def generalisation(table: Table) -> List[Any]:
         for column in block.columns:
             found, cells = ratios(block, column.key, reference(block)), [block.at(row.key, column.key) for row in block.rows]
             if found:
-                one = mean(block, column.key)
+                one: Any = mean(block, column.key)
                 parts = [number(found[int(part * (len(found) - 1) + 0.5)], 3) for part in (0.1, 0.5, 0.9)]
                 rows.append([block.title, column.title, number(one.value, 3), interval(one, 3), *parts,
                              f"{sum(cell.median is not None for cell in cells)} of {sum(cell.run for cell in cells)}"])

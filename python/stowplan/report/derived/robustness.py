@@ -1,11 +1,11 @@
 """Every final placement under rules and costs that its agent never saw (docs/protocol.md#robustness). A change makes all placements of a row faster
 or slower; what counts is how much more a placement then trails the row's fastest than it did: its robust gap."""
 
-import csv
 import math
+import statistics
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Callable, Dict, List, Optional, Set, Tuple
+from typing import Any, Dict, List, Optional, Set, Tuple
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from ... import _core
 from ..._core import InputError
 from .. import words
 from ..grid import Grid
-from ..table import Block, Row, Table, geometric_mean
+from ..table import Block, Row, Table, geometric_mean, lines_of
 from .common import by_row, compared, dots, interval, number, repeats, shared_cell
 
 RULES = {
@@ -48,9 +48,9 @@ class Field:
         self.worst = np.fmax(np.fmax.reduce(self.gaps[:, 1:FIRST_DRAW], axis=1), self.costs_median)
 
     def over_seeds(self, column: str, numbers: Any) -> Optional[float]:
-        """The median of a column, by rank; `numbers` has one for each placement."""
-        own = sorted(one for one, key in zip(numbers, self.columns) if key == column and not math.isnan(one))
-        return float(own[len(own) // 2]) if own else None
+        """The median of a column; `numbers` has one for each placement."""
+        own = [one for one, key in zip(numbers, self.columns) if key == column and not math.isnan(one)]
+        return float(statistics.median(own)) if own else None
 
     def loss(self, change: int) -> float:
         """Of the row's fastest placement, to the fastest there; nan where the rules are its own."""
@@ -64,11 +64,10 @@ def fields(tables: List[Table], path: Path) -> List[Field]:
     if not path.is_file():
         raise InputError(f"{path}: there is no such file; `stowplan table derive robustness` writes it.")
     found: Dict[Tuple[str, str, str], List[Tuple[str, int, List[float]]]] = {}
-    with open(path, encoding="utf-8", newline="") as file:
-        for at in csv.DictReader(file):
-            texts = [at["runtime_us"]] + [at[f"{rule}_us"] for rule in RULES] + at["costs_us"].split()
-            times = [math.nan if text == "same" else math.inf if text == "oom" else float(text) for text in texts]
-            found.setdefault((at["table"], at["block"], at["row"]), []).append((at["column"], int(at["seed"]), times))
+    for at in lines_of(path):
+        texts = [at["runtime_us"]] + [at[f"{rule}_us"] for rule in RULES] + at["costs_us"].split()
+        times = [math.nan if text == "same" else math.inf if text == "oom" else float(text) for text in texts]
+        found.setdefault((at["table"], at["block"], at["row"]), []).append((at["column"], int(at["seed"]), times))
     made = []
     for table, block, row in ((table, block, row) for table in tables for block in table.blocks for row in block.rows):
         if (table.name, block.key, row.key) in found:
@@ -121,7 +120,7 @@ def losses(of_rows: List[Field]) -> List[Losses]:
 
 def by_agent(of_rows: List[Field]) -> Dict[str, Dict[str, List[float]]]:
     """By title of the column and change the robust gap of each row, infinite where it no longer fits. Rows that two tables share count once."""
-    changes: Dict[str, Callable[[Field], Any]] = {rule: lambda one, i=i: one.gaps[:, i] for rule, i in _used(of_rows).items()}
+    changes: Dict[str, Any] = {rule: lambda one, i=i: one.gaps[:, i] for rule, i in _used(of_rows).items()}
     changes.update({"costs, median": lambda one: one.costs_median, "costs, worst": lambda one: one.costs_worst})
     found: Dict[str, Dict[str, List[float]]] = {}
     counted: Set[str] = set()
@@ -136,7 +135,7 @@ def by_agent(of_rows: List[Field]) -> Dict[str, Dict[str, List[float]]]:
     return {title: of for title, of in found.items() if any(of.values())}
 
 
-def wrong_simulator(of_rows: List[Field]) -> Dict[str, List[float]]:
+def wrong_simulator(of_rows: List[Field]) -> Dict[str, List[Any]]:
     """By row and learner: microseconds of what it found under the published simulator's rules, by these and by stowplan's; of what it found under
     stowplan's; and how many times as long the one takes as the other of the same seed."""
     made, change = {}, _used(of_rows).get(NATIVE)
