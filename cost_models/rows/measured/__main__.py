@@ -1,0 +1,67 @@
+"""Predicts every measured row with default prices, and by the roofline alone.
+
+    python -m cost_models.rows.measured DATA STOWPLAN OUT [--cache FOLDER] [--only SOURCE] [--types]    # in the root of the repository
+
+DATA has measured/, gpu/neusight/ and gpu/traces/tracelens/. Writes OUT/measured.csv (each row as predicted / measured) and OUT/summary.md. Captured
+graphs are kept in FOLDER (OUT/graphs), so that another run needs the simulations alone. --types writes OUT/types.csv, which shares of a predicted step
+the op types have. Needs torch, torchvision, timm and transformers, and the
+package stowplan on PYTHONPATH.
+"""
+import argparse
+import json
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from . import collectives, llama_cpp, llm_foundry, neusight_models, report, tensorflow_2017, timm_models, traced
+from .captures import Captures
+from .simulation import Simulator
+
+PRICES = Path(__file__).parents[2] / "data/prices.json"
+
+
+def all_cases(data, stowplan):
+    for source in (timm_models, llm_foundry, llama_cpp, tensorflow_2017, traced, collectives):
+        yield from source.cases(data)
+    yield from neusight_models.cases(data, stowplan)
+
+
+def taught(prices):
+    """Whether ops of a case's GPU and type are in the fit of the default prices."""
+    known = {(kind["kind"], table["dtype"]) for kind in prices["kinds"] for table in kind["tables"]}
+    return lambda case: "ops of its GPU" if (case.gpu, case.dtype) in known else "no"
+
+
+def main():
+    usage, _, text = __doc__.partition("\n\n")
+    parser = argparse.ArgumentParser(description=usage, epilog=text, formatter_class=argparse.RawDescriptionHelpFormatter)
+    for name in ("data", "stowplan", "out"):
+        parser.add_argument(name, type=Path)
+    parser.add_argument("--cache", type=Path)
+    parser.add_argument("--only", default="", help="sources whose name begins so")
+    parser.add_argument("--types", action="store_true", help="write types.csv too")
+    options = parser.parse_args()
+    stowplan = options.stowplan.resolve()
+    predictions, failed, begin = [], [], time.time()
+    with tempfile.TemporaryDirectory() as scratch:
+        simulator = Simulator(stowplan, Captures(options.cache or options.out / "graphs"), scratch)
+        for case in all_cases(options.data, stowplan):
+            if not case.source.startswith(options.only):
+                continue
+            if not (case.build or case.workload or case.simulate):
+                failed.append((case, case.left_out))
+                continue
+            try:
+                predictions.append(simulator.predict(case))
+            except RuntimeError as error:
+                failed.append((case, str(error)))
+                print(f"{case.source}: {case.name}: {error}", file=sys.stderr)
+        if options.types:
+            report.write_types(options.out, [(one.case, simulator.types(one.case)) for one in predictions if not one.case.simulate])
+    report.write(options.out, predictions, failed, taught(json.loads(PRICES.read_text())))
+    print(f"{len(predictions)} predicted, {len(failed)} not, {time.time() - begin:.0f} s")
+
+
+if __name__ == "__main__":
+    main()
