@@ -103,6 +103,8 @@ double BandwidthShare(const OpWork& work) {
 std::optional<double> TensorLawMicros(const OpWork& work, const DeviceSheet& sheet) {
   if (sheet.peak_tf32 <= 0 || sheet.multiprocessors == 0 || work.op_class == OpClass::kNothing)
     return std::nullopt;
+  if (!IsContraction(work.op_class) && work.dtype == "f32")
+    return std::nullopt;  // what moves f32 was measured
   double arithmetic = 0;
   if (IsContraction(work.op_class)) {
     const std::string_view units = UnitsOf(TableFormatOf(work, sheet));

@@ -22,11 +22,10 @@ std::optional<Heads> HeadsOf(const std::vector<std::int64_t>& shape, std::option
 double AttentionShape::Pairs() const {
   const double most = window > 0 ? std::min(window, keys) : keys;
   if (!is_causal) return queries * most;
-  // The first query sees `keys - queries + 1` of them; each further one more, until the window is full.
+  // The first query sees `keys - queries + 1` of them, each further one more until the window is full.
   const double first = std::max(1.0, keys - queries + 1);
-  const double growing = std::clamp(most - first, 0.0, queries - 1);  // queries before the window is full
-  return growing * (first + std::min(most, first + growing)) / 2 +
-         (queries - growing) * std::min(most, first + growing);
+  const double growing = std::clamp(most - first + 1, 0.0, queries);
+  return growing * first + growing * (growing - 1) / 2 + (queries - growing) * most;
 }
 
 double AttentionShape::ElementsOfKeys() const {
