@@ -8,7 +8,9 @@ the op types have. Needs torch, torchvision, timm and transformers, and the
 package stowplan on PYTHONPATH.
 """
 import argparse
-import json
+import csv
+import hashlib
+import re
 import sys
 import tempfile
 import time
@@ -18,7 +20,7 @@ from . import collectives, llama_cpp, llm_foundry, neusight_models, report, tens
 from .captures import Captures
 from .simulation import Simulator
 
-PRICES = Path(__file__).parents[2] / "data/prices.json"
+OPS = Path(__file__).parents[3] / "results/gpu/ops.csv"
 
 
 def all_cases(data, stowplan):
@@ -27,10 +29,17 @@ def all_cases(data, stowplan):
     yield from neusight_models.cases(data, stowplan)
 
 
-def taught(prices):
-    """Whether ops of a case's GPU and type are in the fit of the default prices."""
-    known = {(kind["kind"], table["dtype"]) for kind in prices["kinds"] for table in kind["tables"]}
-    return lambda case: "ops of its GPU" if (case.gpu, case.dtype) in known else "no"
+def taught(ops):
+    """Whether ops of a case's GPU and type are in the fit of the default prices, or its family's models in that of the law for tensor cores."""
+    known = {(row["kind"], row["format"]) for row in ops}
+
+    def tell(case):
+        if case.source.startswith("timm inference"):
+            family = re.match("(tf_)?([a-z]+)", case.name)[2]
+            return "its family" if int(hashlib.md5(family.encode()).hexdigest()[:8], 16) % 2 == 0 else "no"
+        return "ops of its GPU" if (case.gpu, case.dtype) in known else "no"
+
+    return tell
 
 
 def main():
@@ -59,7 +68,7 @@ def main():
                 print(f"{case.source}: {case.name}: {error}", file=sys.stderr)
         if options.types:
             report.write_types(options.out, [(one.case, simulator.types(one.case)) for one in predictions if not one.case.simulate])
-    report.write(options.out, predictions, failed, taught(json.loads(PRICES.read_text())))
+    report.write(options.out, predictions, failed, taught(list(csv.DictReader(OPS.open()))))
     print(f"{len(predictions)} predicted, {len(failed)} not, {time.time() - begin:.0f} s")
 
 

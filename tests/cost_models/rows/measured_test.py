@@ -191,7 +191,7 @@ class Table(unittest.TestCase):
         self.assertIn("| rtx3090 | 1 | 30.0 % | 10.0 % (1) |", summary)
 
     def test_what_taught_the_prices_is_told(self):
-        told = taught({"kinds": [{"kind": "t4", "tables": [{"dtype": "f32"}]}]})
+        told = taught([{"kind": "t4", "format": "f32"}])
         self.assertEqual([told(Case("s", gpu, dtype, "", "", 1)) for gpu, dtype in (("t4", "f32"), ("t4", "f16"), ("p4", "f32"))],
                          ["ops of its GPU", "no", "no"])
 

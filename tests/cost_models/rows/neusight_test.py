@@ -62,9 +62,9 @@ class Converter(unittest.TestCase):
         self.assertEqual(told[0], {"op": "linear", "rows": "128", "depth": "128", "columns": "256"})
         self.assertEqual(told[1], {"op": "bmm", "batch": "4", "rows": "64", "depth": "128", "columns": "256"})
         self.assertNotIn("conv2d", [row["op"] for row in told])  # DeepBench has more kinds of them
-        self.assertEqual([row["tensors"] for row in told[3:]], ["2", "2", "3", "2", "2"])
-        self.assertEqual([row["name"] for row in rows[5:]], ["add", "relu", "pow"])
-        self.assertEqual(rows[6]["us"], "30")
+        self.assertEqual([row["tensors"] for row in told[2:]], ["2", "2", "3", "2", "2"])
+        self.assertEqual([row["name"] for row in rows[4:]], ["add", "relu", "pow"])
+        self.assertEqual(rows[5]["us"], "30")
         # Read to the end: eight rows are too few of anything to be fitted.
         done = subprocess.run([STOWPLAN, "calibrate", self.root / "rows/t4.csv", "--out", self.root / "t4.json"],
                               capture_output=True, text=True)
