@@ -130,7 +130,7 @@ void AddLinks(const sim::Cluster& cluster, Hash& hash) {
 
 void AddGraph(const sim::OpGraph& graph, Hash& hash) {
   for (const sim::Op& op : graph.ops) {
-    for (const std::int64_t value : {op.persistent_bytes, op.workspace_bytes, std::int64_t{op.framework_ops},
+    for (const std::int64_t value : {op.persistent_bytes, op.workspace_bytes, std::int64_t{op.DispatchUnits()},
                                      std::int64_t{op.IsSource()}}) {
       hash.Add(value);
     }

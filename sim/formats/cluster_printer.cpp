@@ -91,7 +91,16 @@ std::string PrintCluster(const Cluster& cluster) {
                      dispatch.automatic_per ? kAutomatic : kPers[static_cast<std::size_t>(dispatch.per)]);
   if (!dispatch.automatic_order)
     out += fmt::format("order: {}, ", kOrders[static_cast<std::size_t>(dispatch.order)]);
-  out += fmt::format("cost: {}}}\n", dispatch.automatic ? std::string(kAutomatic) : PrintTime(dispatch.cost));
+  const bool is_flat = dispatch.mode == Dispatch::Mode::kFlat;
+  if (!is_flat || (dispatch.automatic && !dispatch.automatic_mode))
+    out += fmt::format("mode: {}, ", kModes[static_cast<std::size_t>(dispatch.mode)]);
+  std::string cost = PrintTime(dispatch.cost);
+  if (!is_flat || dispatch.automatic) cost = kAutomatic;
+  const bool is_open = dispatch.automatic_mode && !dispatch.automatic;
+  if (is_open)
+    out.replace(out.size() - 2, 2, "}\n");
+  else
+    out += fmt::format("cost: {}}}\n", cost);
   out += "devices:\n";
   for (const Device& device : cluster.devices) out += PrintDevice(device);
   if (!cluster.switches.empty()) {
