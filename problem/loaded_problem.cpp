@@ -10,8 +10,8 @@
 #include <fmt/format.h>
 
 #include "cost_models/cost_models.h"
-#include "cost_models/host.h"
 #include "cost_models/models/measured_elsewhere.h"
+#include "cost_models/ops/host_costs.h"
 #include "cost_models/parameters/parameters.h"
 #include "output/console.h"
 #include "problem/options.h"
@@ -214,9 +214,10 @@ void DeclareProblemOptions(CLI::App& app, ProblemSource& source) {
                  fmt::format("what a framework keeps of each GPU, where the cluster does not say; else {}",
                              scenarios::kReserve))
       ->option_text("SIZE+P%");
-  OneOf(app.add_option("--host", source.host,
-                       "how the host issues ops: as eager PyTorch, as CUDA graphs, or at the cluster's one cost "
-                       "for each; else the cluster's, or eager where PyTorch's ops were captured"),
+  OneOf(app.add_option(
+            "--host", source.host,
+            "how the host issues ops: as eager PyTorch, as CUDA graphs, or at the cluster's one cost "
+            "for each; else the cluster's, or eager where PyTorch's ops were captured"),
         {"eager", "graph", "flat"});
 }
 

@@ -24,7 +24,7 @@ struct ProblemSource {
   std::string interconnect;         // empty = the cluster's
   std::vector<std::string> memory;  // "gpu=4GiB": by device, kind or class, later ones win
   std::string reserve;              // of GPUs whose cluster gives none (framework.h); empty = the default
-  std::string host;                 // "eager", "graph", "flat" (host.h); empty = the cluster's
+  std::string host;                 // "eager", "graph", "flat" (host_costs.h); empty = the cluster's
   std::vector<std::string> sheets;  // files with device kinds that the catalogue lacks
   // What a stowplan.cluster file holds; `cluster` is then only what messages call it. Empty = `cluster` is loaded.
   std::string cluster_text;

@@ -11,7 +11,7 @@ namespace stowplan::problem {
 // "Of each GPU's memory 0.88 GB are kept for the framework, …" Empty where nothing is.
 std::string ReserveText(const sim::Cluster& cluster);
 
-// "The host issues op by op, as eager PyTorch does: 12.3 ms a step …" Empty where each op costs the cluster's one time.
+// "Issued op by op as eager PyTorch does, which takes the host 12.3 ms in all …" Empty where each op costs one time.
 std::string HostText(const sim::Problem& problem);
 
 // Which of these rules hold: "native rules, one host process, program order"; "published rules" know no host.

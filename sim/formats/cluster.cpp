@@ -135,7 +135,8 @@ class ClusterReader {
     if (const auto routes = top_.Find("routes")) {
       for (const Value route : routes->items()) cluster_.routes.push_back(ReadRoute(route));
     }
-    cluster_.dispatch.automatic_per = cluster_.dispatch.automatic_order = cluster_.dispatch.automatic_mode = true;
+    cluster_.dispatch.automatic_per = cluster_.dispatch.automatic_order = cluster_.dispatch.automatic_mode =
+        true;
     if (const auto dispatch = top_.Find("dispatch")) cluster_.dispatch = ReadDispatch(*dispatch);
     return std::move(cluster_);
   }

@@ -154,8 +154,9 @@ TEST(Framework, HostsIssueCapturedGraphsAsPyTorchDoes) {
         sim::MakeSimulator(loaded.problem())->Run(LoadPlacement("single_gpu", loaded.problem())).runtime);
   };
   const double eager = 100 * (38 + 3 + 20) + 1;  // the last op still runs
-  for (const std::string& cluster : {std::string("a100(gpus=1)"), ClusterText(""),
-                                     ClusterText("dispatch: {cost: auto}\n"), ClusterText("dispatch: {mode: eager}\n")}) {
+  for (const std::string& cluster :
+       {std::string("a100(gpus=1)"), ClusterText(""), ClusterText("dispatch: {cost: auto}\n"),
+        ClusterText("dispatch: {mode: eager}\n")}) {
     EXPECT_DOUBLE_EQ(micros(cluster), eager) << cluster;
     EXPECT_DOUBLE_EQ(micros(cluster, "eager"), eager) << cluster;
     EXPECT_DOUBLE_EQ(micros(cluster, "graph"), 100 * 4 + 1) << cluster;

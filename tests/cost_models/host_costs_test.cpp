@@ -1,5 +1,5 @@
 // What a host takes to issue the ops of a graph, eager, as CUDA graphs or flat.
-#include "cost_models/host.h"
+#include "cost_models/ops/host_costs.h"
 
 #include "cost_models/cost_models.h"
 #include "sim/base/error.h"
@@ -133,7 +133,8 @@ TEST(HostTable, RefusesWhatItCannotUse) {
   const std::string row = "  - {of: [nothing], forward: 3, source: s}\n";
   EXPECT_EQ(ParseHostTable(Table(row), "t").micros[0].at("nothing")[1], 3);
   for (const auto& [rows, says] :
-       {std::pair{std::string("  - {of: [MatMul], forward: 1, source: s}\n"), "nothing of the class 'nothing'"},
+       {std::pair{std::string("  - {of: [MatMul], forward: 1, source: s}\n"),
+                  "nothing of the class 'nothing'"},
         std::pair{row + row, "has a row already"},
         std::pair{std::string("  - {of: [Matmul], forward: 1, source: s}\n"), "is no op type"},
         std::pair{std::string("  - {of: [nothing], forward: 1}\n"), "has no \"source\""},

@@ -1,4 +1,4 @@
-#include "cost_models/host.h"
+#include "cost_models/ops/host_costs.h"
 
 #include <algorithm>
 #include <cmath>
@@ -21,7 +21,8 @@ using Mode = sim::Dispatch::Mode;
 
 constexpr std::string_view kModes[] = {"eager", "graph", "flat"};
 constexpr std::string_view kPhases[] = {"forward", "backward", "update"};
-constexpr std::string_view kOptimizers[] = {"adam-fused", "adam-single"};  // of stowplan.capture, beside the op types
+constexpr std::string_view kOptimizers[] = {"adam-fused",
+                                            "adam-single"};  // of stowplan.capture, beside the op types
 
 bool IsKnown(std::string_view name) {
   return name == ToString(OpClass::kNothing) || OpClassNamed(name) || FindOpType(name) != nullptr ||
@@ -58,7 +59,8 @@ std::size_t PhaseOf(const sim::Op& op) {
 bool IsMeasuredOnCpusAlone(const sim::Op& op, const sim::Cluster& cluster) {
   return !op.cost_us && !op.cost_us_by_kind.empty() &&
          std::ranges::all_of(op.cost_us_by_kind, [&](const auto& entry) {
-           return entry.first == "cpu" || std::ranges::any_of(cluster.devices, [&](const sim::Device& device) {
+           return entry.first == "cpu" ||
+                  std::ranges::any_of(cluster.devices, [&](const sim::Device& device) {
                     return device.kind == entry.first && device.device_class == sim::DeviceClass::kCpu;
                   });
          });
@@ -105,8 +107,8 @@ void ChargeHost(sim::Cluster& cluster, sim::OpGraph& graph, const std::string& m
   if (!mode.empty()) {
     const auto* const found = std::ranges::find(kModes, mode);
     if (found == std::end(kModes)) {
-      throw InputError(fmt::format("--host {}: there is no such mode{}; there are eager, graph and flat.", mode,
-                                   DidYouMean(mode, {"eager", "graph", "flat"})));
+      throw InputError(fmt::format("--host {}: there is no such mode{}; there are eager, graph and flat.",
+                                   mode, DidYouMean(mode, {"eager", "graph", "flat"})));
     }
     dispatch.mode = static_cast<Mode>(found - std::begin(kModes));
     dispatch.automatic_mode = false;
@@ -128,7 +130,8 @@ void ChargeHost(sim::Cluster& cluster, sim::OpGraph& graph, const std::string& m
     if (row == micros.end()) row = micros.find(op.type);
     if (row == micros.end()) row = micros.find(ToString(op_class));
     const bool is_timed = dispatch.mode == Mode::kEager && IsMeasuredOnCpusAlone(op, cluster);
-    op.host_units = is_timed ? 0 : op.framework_ops * row->second[PhaseOf(op)];
+    const std::int64_t units = is_timed ? 0 : std::int64_t{op.framework_ops} * row->second[PhaseOf(op)];
+    op.host_units = static_cast<std::int32_t>(std::min<std::int64_t>(units, INT32_MAX));
   }
 }
 
