@@ -23,10 +23,12 @@ bool MovesBytes(std::string_view family) {
 
 // The format itself, then those whose tables stand for it.
 std::vector<std::string_view> FormatsFor(std::string_view format, std::string_view family) {
-  if (format == "f16") return MovesBytes(family) ? std::vector{format, std::string_view("bf16"), std::string_view("f32")}
-                                                 : std::vector{format, std::string_view("bf16")};
-  if (format == "bf16") return MovesBytes(family) ? std::vector{format, std::string_view("f16"), std::string_view("f32")}
-                                                  : std::vector{format, std::string_view("f16")};
+  if (format == "f16")
+    return MovesBytes(family) ? std::vector{format, std::string_view("bf16"), std::string_view("f32")}
+                              : std::vector{format, std::string_view("bf16")};
+  if (format == "bf16")
+    return MovesBytes(family) ? std::vector{format, std::string_view("f16"), std::string_view("f32")}
+                              : std::vector{format, std::string_view("f16")};
   if (format == "tf32") return {format, "bf16", "f16"};
   if (format == "f8_block") return {format, "f8"};
   if (format == "i8") return {format, "f8"};
@@ -39,7 +41,8 @@ bool HasUnitsFor(const DeviceSheet& sheet, std::string_view format) {
 }
 
 // What is known of another device of the same chip.
-double Moved(const RatioTables& tables, const OpWork& work, const DeviceSheet& measured, const DeviceSheet& own) {
+double Moved(const RatioTables& tables, const OpWork& work, const DeviceSheet& measured,
+             const DeviceSheet& own) {
   const double bound = BoundMicros(tables, work, own);
   return std::max(bound, TablesMicros(tables, work, measured) + bound - BoundMicros(tables, work, measured));
 }
@@ -47,7 +50,8 @@ double Moved(const RatioTables& tables, const OpWork& work, const DeviceSheet& m
 // 0: decoding, 1: a prompt; in the logarithm of the queries between.
 double ShareOfPrompt(const AttentionShape& of) {
   const double decode = std::max(1.0, kPackedOfDecode * of.key_heads / of.heads);
-  if (of.queries >= std::min(kQueriesOfPrompt, of.keys)) return of.queries * of.heads > kPackedOfDecode * of.key_heads ? 1 : 0;
+  if (of.queries >= std::min(kQueriesOfPrompt, of.keys))
+    return of.queries * of.heads > kPackedOfDecode * of.key_heads ? 1 : 0;
   return std::clamp(PortableLog(of.queries / decode) / PortableLog(kQueriesOfPrompt / decode), 0.0, 1.0);
 }
 
@@ -60,7 +64,8 @@ OpWork ForwardOf(const OpWork& gradient) {
   work.type = "Attention";
   work.flops = work.attention->Flops();
   work.elements = work.attention->ElementsOfQueries() / 2;
-  work.bytes = work.flops > 0 ? 2 * (work.attention->ElementsOfQueries() + work.attention->ElementsOfKeys()) : work.bytes;
+  work.bytes = work.flops > 0 ? 2 * (work.attention->ElementsOfQueries() + work.attention->ElementsOfKeys())
+                              : work.bytes;
   return work;
 }
 
@@ -94,7 +99,8 @@ const std::vector<ShapePrices::Source>& ShapePrices::SourcesOf(const std::string
   if (parameters_ == nullptr && sheet->structural) return *sources;
   Add(kind, Whose::kOwn, sources);
   for (const std::string& other : catalogue_.DeviceNames())
-    if (other != kind && !sheet->chip.empty() && catalogue_.FindSheet(other)->chip == sheet->chip) Add(other, Whose::kChip, sources);
+    if (other != kind && !sheet->chip.empty() && catalogue_.FindSheet(other)->chip == sheet->chip)
+      Add(other, Whose::kChip, sources);
   for (const std::string& other : sheet->prices_from)
     if (catalogue_.FindSheet(other) != nullptr) Add(other, Whose::kNamed, sources);
   // A file of the user's own that has curves of the kind says more of it than tables of other GPUs.
@@ -107,7 +113,8 @@ bool ShapePrices::Serve(const std::string& kind) const {
   return !SourcesOf(kind).empty();
 }
 
-std::optional<ShapePrices::Found> ShapePrices::Find(const OpWork& work, std::string_view family, const DeviceSheet& sheet) const {
+std::optional<ShapePrices::Found> ShapePrices::Find(const OpWork& work, std::string_view family,
+                                                    const DeviceSheet& sheet) const {
   const std::string_view format = TableFormatOf(work, sheet);
   if (!HasUnitsFor(sheet, format)) return std::nullopt;
   const std::vector<std::string_view> formats = FormatsFor(format, family);
@@ -116,23 +123,28 @@ std::optional<ShapePrices::Found> ShapePrices::Find(const OpWork& work, std::str
     for (const std::string_view one : formats) {
       for (const Source& source : sources) {
         if ((source.whose <= Whose::kChip) != near) continue;
-        if (source.whose == Whose::kAll && one == "tf32") continue;  // rows of cards without say nothing of them
-        if (const RatioTables* tables = FindTables(*source.tables, family, one)) return Found{&source, tables};
+        if (source.whose == Whose::kAll && one == "tf32")
+          continue;  // rows of cards without say nothing of them
+        if (const RatioTables* tables = FindTables(*source.tables, family, one))
+          return Found{&source, tables};
       }
     }
   }
   return std::nullopt;
 }
 
-std::optional<double> ShapePrices::Micros(const OpWork& work, std::string_view family, const DeviceSheet& sheet) const {
+std::optional<double> ShapePrices::Micros(const OpWork& work, std::string_view family,
+                                          const DeviceSheet& sheet) const {
   const auto found = Find(work, family, sheet);
   if (!found) return std::nullopt;
-  const double us = found->source->whose == Whose::kChip ? Moved(*found->tables, work, *found->source->sheet, sheet)
-                                                         : TablesMicros(*found->tables, work, sheet);
+  const double us = found->source->whose == Whose::kChip
+                        ? Moved(*found->tables, work, *found->source->sheet, sheet)
+                        : TablesMicros(*found->tables, work, sheet);
   return std::max(us, ColdMicros(work, sheet));
 }
 
-std::optional<sim::Price> ShapePrices::Price(const OpWork& given, const sim::Device& device, bool near) const {
+std::optional<sim::Price> ShapePrices::Price(const OpWork& given, const sim::Device& device,
+                                             bool near) const {
   const DeviceSheet* sheet = catalogue_.FindSheet(device.kind);
   const ShapeFamily family = ShapeFamilyOf(given);
   if (sheet == nullptr || family.family == nullptr || !Serve(device.kind)) return std::nullopt;
@@ -151,10 +163,11 @@ std::optional<sim::Price> ShapePrices::Price(const OpWork& given, const sim::Dev
   const double size = IsContraction(work.op_class) ? work.flops : work.bytes;
   const auto& range = found->tables->evidence.range;
   const bool inside = range && size >= range->first && size <= range->second;
-  const bool exact = found->source->whose == Whose::kOwn && found->tables->dtype == TableFormatOf(work, *sheet);
+  const bool exact =
+      found->source->whose == Whose::kOwn && found->tables->dtype == TableFormatOf(work, *sheet);
   const bool measured = exact && inside && !family.borrowed;
-  return sim::Price{*us, measured ? sim::Tier::kInterpolated : sim::Tier::kStructural, *us * found->tables->low_ratio,
-                    *us * found->tables->high_ratio};
+  return sim::Price{*us, measured ? sim::Tier::kInterpolated : sim::Tier::kStructural,
+                    *us * found->tables->low_ratio, *us * found->tables->high_ratio};
 }
 
 std::string ShapePrices::OriginOf(const OpWork& work, const sim::Device& device, bool near) const {
@@ -167,16 +180,21 @@ std::string ShapePrices::OriginOf(const OpWork& work, const sim::Device& device,
   const Provenance& from = source.from->provenance;
   std::vector<std::string> all;
   for (const KindParameters& kind : source.from->kinds) all.push_back(kind.kind);
-  const std::string kind = source.sheet != nullptr ? source.sheet->kind.name : parameters_ != nullptr ? JoinNames(all) : from.machine;
+  const std::string kind = source.sheet != nullptr  ? source.sheet->kind.name
+                           : parameters_ != nullptr ? JoinNames(all)
+                                                    : from.machine;
   static constexpr const char* kWhose[] = {"", ", the same chip", ", a card like it", ""};
   const bool derived = found->tables->dtype != TableFormatOf(work, *sheet);
   std::string error = family.borrowed ? "borrowed from ops like it, error not known"
-                      : derived       ? fmt::format("derived for {}, error not known", TableFormatOf(work, *sheet))
-                                      : fmt::format("error {:.0f} %", 100 * found->tables->held_out_error);
-  if (!family.borrowed && !derived && (source.whose == Whose::kChip || source.whose == Whose::kNamed)) error += " there";
-  return fmt::format("{} {}{}{} ({}, {}): {} of {}, {}", from.source.empty() ? "measured on" : "measured by others on",
-                     source.whose == Whose::kAll ? "other GPUs: " : "", kind, kWhose[static_cast<int>(source.whose)],
-                     from.source.empty() ? from.machine : from.source, from.date, found->tables->family, found->tables->dtype, error);
+                      : derived ? fmt::format("derived for {}, error not known", TableFormatOf(work, *sheet))
+                                : fmt::format("error {:.0f} %", 100 * found->tables->held_out_error);
+  if (!family.borrowed && !derived && (source.whose == Whose::kChip || source.whose == Whose::kNamed))
+    error += " there";
+  return fmt::format("{} {}{}{} ({}, {}): {} of {}, {}",
+                     from.source.empty() ? "measured on" : "measured by others on",
+                     source.whose == Whose::kAll ? "other GPUs: " : "", kind,
+                     kWhose[static_cast<int>(source.whose)], from.source.empty() ? from.machine : from.source,
+                     from.date, found->tables->family, found->tables->dtype, error);
 }
 
 }  // namespace stowplan::cost_models

@@ -52,7 +52,9 @@ class ShapePrices {
     const RatioTables* tables = nullptr;
   };
 
-  static bool IsNear(const Found& found, bool borrowed) { return found.source->whose <= Whose::kChip && !borrowed; }
+  static bool IsNear(const Found& found, bool borrowed) {
+    return found.source->whose <= Whose::kChip && !borrowed;
+  }
   const std::vector<Source>& SourcesOf(const std::string& kind) const;
   void Add(const std::string& kind, Whose whose, std::vector<Source>* sources) const;
   std::optional<Found> Find(const OpWork& work, std::string_view family, const DeviceSheet& sheet) const;

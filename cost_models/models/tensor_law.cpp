@@ -18,7 +18,8 @@ constexpr double kLawPointwise = 1.02, kLawConvolution = 1.12, kLawStem = 0.17, 
 constexpr double kLawDepthwise = 0.36;  // of the peak of f32
 constexpr double kLawShortDepth = 33, kLawPaddingPower = 0.67, kLawMisaligned = 0.92, kLawNarrowGroup = 29;
 // Shares of the bandwidth.
-constexpr double kLawOfContraction = 0.97, kLawOfDepthwise = 0.50, kLawPlain = 0.97, kLawFunction = 0.56, kLawShortRow = 125;
+constexpr double kLawOfContraction = 0.97, kLawOfDepthwise = 0.50, kLawPlain = 0.97, kLawFunction = 0.56,
+                 kLawShortRow = 125;
 constexpr double kLawSoftmax = 0.97, kLawReduction = 0.78, kLawWindows = 0.20, kLawMoved = 0.71;
 constexpr double kLawPower = 8;
 // Gradients of a convolution over its forward pass.
@@ -39,7 +40,9 @@ double Root(double a, double b) {
   const double most = std::max(a, b);
   if (most <= 0) return 0;
   const double share = std::min(a, b) / most;
-  return share <= 0 ? most : most * PortableExp(PortableLog(1 + PortableExp(kLawPower * PortableLog(share))) / kLawPower);
+  return share <= 0
+             ? most
+             : most * PortableExp(PortableLog(1 + PortableExp(kLawPower * PortableLog(share))) / kLawPower);
 }
 
 double Powered(double x, double power) {
@@ -54,10 +57,15 @@ double ProductFactor(const OpWork& work, const MatrixProduct& product) {
   const bool is_pointwise = is_convolution && taps == 1;
   if (is_convolution && product.count > 1) return (1 + kLawNarrowGroup / channels) / kLawGrouped;
   if (is_convolution && channels <= 4) return 1 / kLawStem;
-  const double padding = PaddedTo(product.columns, 64) * PaddedTo(channels, 32) * (product.count > 1 ? PaddedTo(product.rows, 64) : 1);
+  const double padding = PaddedTo(product.columns, 64) * PaddedTo(channels, 32) *
+                         (product.count > 1 ? PaddedTo(product.rows, 64) : 1);
   const bool misaligned = std::fmod(product.columns, 8) != 0 || std::fmod(channels, 8) != 0;
-  const double share = is_pointwise ? kLawPointwise : is_convolution ? kLawConvolution : product.count > 1 ? kLawBatchedProduct : kLawProduct;
-  return (1 + kLawShortDepth / product.depth) * Powered(padding, kLawPaddingPower) / share / (misaligned ? kLawMisaligned : 1);
+  const double share = is_pointwise        ? kLawPointwise
+                       : is_convolution    ? kLawConvolution
+                       : product.count > 1 ? kLawBatchedProduct
+                                           : kLawProduct;
+  return (1 + kLawShortDepth / product.depth) * Powered(padding, kLawPaddingPower) / share /
+         (misaligned ? kLawMisaligned : 1);
 }
 
 double GradientFactor(const OpWork& work) {
@@ -71,13 +79,16 @@ double BandwidthShare(const OpWork& work) {
     case OpClass::kDepthwise:
       return kLawOfDepthwise;
     case OpClass::kElementwise:
-      return IsOneOf(work.type, {"Gelu", "GeluGrad", "Swish", "SwishGrad", "Tanh", "TanhGrad", "Erf", "Mish"}) ? kLawFunction : kLawPlain;
+      return IsOneOf(work.type, {"Gelu", "GeluGrad", "Swish", "SwishGrad", "Tanh", "TanhGrad", "Erf", "Mish"})
+                 ? kLawFunction
+                 : kLawPlain;
     case OpClass::kReduction:
       return work.type.find("Pool") != work.type.npos ? kLawWindows : kLawReduction;
     case OpClass::kNormalisation:
       if (work.family == "softmax") return kLawSoftmax;
-      return work.type.starts_with("LayerNorm") || work.type.starts_with("RMSNorm") ? kLawPlain / (1 + kLawShortRow / std::max(work.row, 1.0))
-                                                                                    : kLawPlain;
+      return work.type.starts_with("LayerNorm") || work.type.starts_with("RMSNorm")
+                 ? kLawPlain / (1 + kLawShortRow / std::max(work.row, 1.0))
+                 : kLawPlain;
     case OpClass::kDataMovement:
       return work.type == "Resize" ? kLawWindows : kLawMoved;
     case OpClass::kOptimizer:
@@ -90,7 +101,10 @@ double BandwidthShare(const OpWork& work) {
 }  // namespace
 
 std::optional<double> TensorLawMicros(const OpWork& work, const DeviceSheet& sheet) {
-  if (sheet.peak_tf32 <= 0 || sheet.multiprocessors == 0 || work.op_class == OpClass::kNothing) return std::nullopt;
+  if (sheet.peak_tf32 <= 0 || sheet.multiprocessors == 0 || work.op_class == OpClass::kNothing)
+    return std::nullopt;
+  if (!IsContraction(work.op_class) && work.dtype == "f32")
+    return std::nullopt;  // what moves f32 was measured
   double arithmetic = 0;
   if (IsContraction(work.op_class)) {
     const std::string_view units = UnitsOf(TableFormatOf(work, sheet));
@@ -106,8 +120,10 @@ std::optional<double> TensorLawMicros(const OpWork& work, const DeviceSheet& she
       return std::nullopt;
     }
   }
-  const double memory = MemoryMicros(work, sheet) * (1 + work.read_again / std::max(work.bytes, 1.0)) / BandwidthShare(work);
-  return std::max({sheet.kernel_us, ColdMicros(work, sheet), Root(arithmetic, memory) * GradientFactor(work)});
+  const double memory =
+      MemoryMicros(work, sheet) * (1 + work.read_again / std::max(work.bytes, 1.0)) / BandwidthShare(work);
+  return std::max(
+      {sheet.kernel_us, ColdMicros(work, sheet), Root(arithmetic, memory) * GradientFactor(work)});
 }
 
 }  // namespace stowplan::cost_models

@@ -22,10 +22,10 @@ std::optional<Heads> HeadsOf(const std::vector<std::int64_t>& shape, std::option
 double AttentionShape::Pairs() const {
   const double most = window > 0 ? std::min(window, keys) : keys;
   if (!is_causal) return queries * most;
-  // The first query sees `keys - queries + 1` of them; each further one more, until the window is full.
+  // The first query sees `keys - queries + 1` of them, each further one more until the window is full.
   const double first = std::max(1.0, keys - queries + 1);
-  const double growing = std::clamp(most - first, 0.0, queries - 1);  // queries before the window is full
-  return growing * (first + std::min(most, first + growing)) / 2 + (queries - growing) * std::min(most, first + growing);
+  const double growing = std::clamp(most - first + 1, 0.0, queries);
+  return growing * first + growing * (growing - 1) / 2 + (queries - growing) * most;
 }
 
 double AttentionShape::ElementsOfKeys() const {
@@ -42,8 +42,10 @@ std::optional<AttentionShape> AttentionOf(const sim::OpGraph& graph, const sim::
   const auto key_heads = number("key_heads").has_value() ? number("key_heads") : heads;
   const auto of = [&](std::size_t i) {
     const sim::TensorRef input = backward ? sim::TensorRef{} : op.inputs[i];
-    const sim::Output& tensor = backward ? op.outputs[i]
-                                         : graph.ops[static_cast<std::size_t>(input.op)].outputs[static_cast<std::size_t>(input.output)];
+    const sim::Output& tensor =
+        backward
+            ? op.outputs[i]
+            : graph.ops[static_cast<std::size_t>(input.op)].outputs[static_cast<std::size_t>(input.output)];
     return HeadsOf(tensor.shape, i == 0 ? heads : key_heads);
   };
   const auto query = of(0), key = of(1), value = of(2);

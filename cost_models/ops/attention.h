@@ -15,7 +15,7 @@ struct AttentionShape {
   double keys = 1;       // of a sequence, those of a cache with them
   double size = 64;      // of a head's queries and keys
   double value_size = 64;
-  double window = 0;     // keys that a query sees at most; 0 = all
+  double window = 0;       // keys that a query sees at most; 0 = all
   bool is_causal = false;  // the last query sees all keys, each one before it one less
 
   // Keys that queries see, over one head of one sequence.

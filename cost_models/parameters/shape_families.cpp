@@ -16,7 +16,8 @@ struct TileSize {
   double rows;
   double columns;
 };
-constexpr TileSize kTiles[] = {{128, 256}, {128, 128}, {128, 64}, {64, 128}, {64, 64}, {128, 32}, {32, 128}, {32, 32}};
+constexpr TileSize kTiles[] = {{128, 256}, {128, 128}, {128, 64}, {64, 128},
+                               {64, 64},   {128, 32},  {32, 128}, {32, 32}};
 
 constexpr std::string_view kContraction[] = {"intensity",
                                              "memory_us",
@@ -132,10 +133,11 @@ void DescribeRows(const OpWork& work, const DeviceSheet& sheet, std::vector<doub
 // ---- attention
 
 constexpr std::string_view kAttention[] = {
-    "batch",        "queries",   "keys",        "heads",     "key_heads",      "heads_a_key",    "size",           "window_share",
-    "causal",       "arithmetic_us", "memory_us", "intensity", "scores",       "blocks_64",      "fill_64",        "blocks_128",
-    "fill_128",     "blocks_256", "fill_256",    "packed_64", "packed_fill_64", "packed_128",    "packed_use_128", "splits",
-    "chain",        "packed_keys", "tile_use",   "tiles",     "keys_us",        "sequence"};
+    "batch",    "queries",      "keys",           "heads",         "key_heads",      "heads_a_key",
+    "size",     "window_share", "causal",         "arithmetic_us", "memory_us",      "intensity",
+    "scores",   "blocks_64",    "fill_64",        "blocks_128",    "fill_128",       "blocks_256",
+    "fill_256", "packed_64",    "packed_fill_64", "packed_128",    "packed_use_128", "splits",
+    "chain",    "packed_keys",  "tile_use",       "tiles",         "keys_us",        "sequence"};
 constexpr double kTile = 128;  // queries and keys of a tile of scores
 // Fewer queries a sequence leave the keys to be read, in as many splits as fill the machine.
 constexpr double kQueriesOfDecode = 16;
@@ -148,7 +150,8 @@ double SplitsOf(double blocks, double tiles_of_keys, double multiprocessors) {
   const double most = std::min({kMost, multiprocessors, tiles_of_keys});
   const auto fill = [&](double splits) {
     const double waves = blocks * splits / multiprocessors;
-    const bool smaller = splits == 1 || std::ceil(tiles_of_keys / splits) != std::ceil(tiles_of_keys / (splits - 1));
+    const bool smaller =
+        splits == 1 || std::ceil(tiles_of_keys / splits) != std::ceil(tiles_of_keys / (splits - 1));
     return smaller ? waves / std::ceil(waves) : 0;
   };
   double best = 0;
@@ -160,7 +163,9 @@ double SplitsOf(double blocks, double tiles_of_keys, double multiprocessors) {
 
 // Tiles of scores that hold a pair that counts, of one head of one sequence.
 double TilesOf(const AttentionShape& of) {
-  if (!of.is_causal) return std::ceil(of.queries / kTile) * std::ceil((of.window > 0 ? std::min(of.window, of.keys) : of.keys) / kTile);
+  if (!of.is_causal)
+    return std::ceil(of.queries / kTile) *
+           std::ceil((of.window > 0 ? std::min(of.window, of.keys) : of.keys) / kTile);
   double tiles = 0;
   const double before = of.keys - of.queries;
   for (double first = 0; first < of.queries; first += kTile) {
@@ -197,23 +202,25 @@ void DescribeAttention(const OpWork& work, const DeviceSheet& sheet, std::vector
   }
   // Queries that share a key packed into one block.
   const double packed = of.queries * group;
-  const double blocks_64 = std::ceil(packed / 64) * of.batch * of.key_heads, rows_128 = std::ceil(packed / 128);
+  const double blocks_64 = std::ceil(packed / 64) * of.batch * of.key_heads,
+               rows_128 = std::ceil(packed / 128);
   const double tiles_of_keys = std::ceil(keys / kTile), tiles = TilesOf(of);
   const double splits = packed <= 64 ? SplitsOf(blocks_64, tiles_of_keys, machine) : 1;
   features.insert(features.end(),
                   {Log(blocks_64 / machine), blocks_64 / machine / std::ceil(blocks_64 / machine),
                    Log(rows_128 * of.batch * of.key_heads / machine), packed / (rows_128 * 128), Log(splits),
                    Log(std::ceil(blocks_64 * splits / machine) * std::ceil(tiles_of_keys / splits)),
-                   Log(rows_128 * of.batch * of.key_heads * tiles_of_keys / machine), pairs / (tiles * kTile * kTile),
-                   Log(tiles * of.batch * of.heads / machine),
-                   Log(of.ElementsOfKeys() * WeightBytesOf(work.dtype) / sheet.memory_bandwidth * 1e6), Log(keys * of.size)});
+                   Log(rows_128 * of.batch * of.key_heads * tiles_of_keys / machine),
+                   pairs / (tiles * kTile * kTile), Log(tiles * of.batch * of.heads / machine),
+                   Log(of.ElementsOfKeys() * WeightBytesOf(work.dtype) / sheet.memory_bandwidth * 1e6),
+                   Log(keys * of.size)});
 }
 
 // ---- experts
 
-constexpr std::string_view kExperts[] = {"intensity",      "arithmetic_us", "memory_us", "rows",    "rows_an_expert",
-                                         "rows_a_reached", "experts",       "depth",     "columns",   "imbalance",
-                                         "choices",        "share",         "tokens"};
+constexpr std::string_view kExperts[] = {
+    "intensity", "arithmetic_us", "memory_us", "rows",    "rows_an_expert", "rows_a_reached", "experts",
+    "depth",     "columns",       "imbalance", "choices", "share",          "tokens"};
 
 void DescribeExperts(const OpWork& work, const DeviceSheet& sheet, std::vector<double>* features) {
   const Experts& of = *work.experts;
@@ -235,12 +242,18 @@ void DescribeExperts(const OpWork& work, const DeviceSheet& sheet, std::vector<d
 
 // ---- layers of recurrent cells
 
-constexpr std::string_view kRecurrent[] = {"intensity", "arithmetic_us", "memory_us", "rows", "units", "steps", "gradient"};
+constexpr std::string_view kRecurrent[] = {"intensity", "arithmetic_us", "memory_us", "rows",
+                                           "units",     "steps",         "gradient"};
 
 void DescribeRecurrent(const OpWork& work, const DeviceSheet& sheet, std::vector<double>* features) {
-  const double arithmetic = ArithmeticMicros(work, sheet) / work.steps, memory = MemoryMicros(work, sheet) / work.steps;
-  *features = {Log(arithmetic / memory),     Log(arithmetic),           Log(memory),
-               Log(work.product->rows),      Log(work.product->columns), Log(work.steps),
+  const double arithmetic = ArithmeticMicros(work, sheet) / work.steps,
+               memory = MemoryMicros(work, sheet) / work.steps;
+  *features = {Log(arithmetic / memory),
+               Log(arithmetic),
+               Log(memory),
+               Log(work.product->rows),
+               Log(work.product->columns),
+               Log(work.steps),
                IsGradient(work.type) ? 1.0 : 0.0};
 }
 
@@ -277,10 +290,14 @@ const FamilyOfShapes* FamilyNamed(std::string_view name) {
 }
 
 ShapeFamily ShapeFamilyOf(const OpWork& work) {
-  const auto of = [](std::string_view name, bool borrowed = false) { return ShapeFamily{FamilyNamed(name), borrowed}; };
+  const auto of = [](std::string_view name, bool borrowed = false) {
+    return ShapeFamily{FamilyNamed(name), borrowed};
+  };
   switch (work.op_class) {
     case OpClass::kGemm:
-      if (work.attention) return of(work.attention->queries < kQueriesOfDecode ? "decode" : "attention", work.type != "Attention");
+      if (work.attention)
+        return of(work.attention->queries < kQueriesOfDecode ? "decode" : "attention",
+                  work.type != "Attention");
       if (IsOfExperts(work)) return of("experts");
       if (!work.product) return {};
       return of(work.product->count > 1 ? "batched_gemm" : "gemm");
@@ -293,8 +310,8 @@ ShapeFamily ShapeFamilyOf(const OpWork& work) {
       if (!work.type.starts_with("LSTM") || !work.product) return {};
       return of(work.type == "LSTMWeights" ? "recurrent_filter" : "recurrent");
     case OpClass::kElementwise:
-      return of("elementwise", !IsAmong(work.type, {"Add", "AddV2", "Div", "Gelu", "Mul", "Pow", "RealDiv", "Relu", "Scale",
-                                                    "Shift", "Tanh"}));
+      return of("elementwise", !IsAmong(work.type, {"Add", "AddV2", "Div", "Gelu", "Mul", "Pow", "RealDiv",
+                                                    "Relu", "Scale", "Shift", "Tanh"}));
     case OpClass::kDataMovement:
     case OpClass::kOptimizer:
     case OpClass::kReduction:
@@ -329,7 +346,8 @@ double BoundMicros(const OpWork& work, const DeviceSheet& sheet, double kernel_u
 double ColdMicros(const OpWork& work, const DeviceSheet& sheet) {
   constexpr double kShare = 0.8;
   if (!work.product || work.op_class != OpClass::kGemm || work.experts) return 0;
-  const double weights = work.product->count * work.product->depth * work.product->columns * WeightBytesOf(work.dtype);
+  const double weights =
+      work.product->count * work.product->depth * work.product->columns * WeightBytesOf(work.dtype);
   return sheet.kernel_us + weights / (kShare * sheet.memory_bandwidth) * 1e6;
 }
 

@@ -687,6 +687,7 @@ class Capture(unittest.TestCase):
         q, k = torch.zeros(2, 8, 32, 16), torch.zeros(2, 4, 32, 16)
         fused, parts = (capture.graph(Attend(), (q, k), attention=attention) for attention in ("fused", "math"))
         self.assertEqual(fused.types.count("Attention"), 1)
+        self.assertTrue(next(op for op in fused.to_dict()["ops"] if op["type"] == "Attention")["attributes"]["causal"])
         self.assertEqual((parts.types.count("BatchMatMul"), parts.types.count("Softmax")), (2, 1))
         self.assertEqual(flops(fused), flops(parts))
         self.assertEqual(max(output["bytes"] for op in parts.to_dict()["ops"] for output in op["outputs"]), 4 * 2 * 8 * 32 * 32, "scores")

@@ -34,7 +34,9 @@ TEST(WorkloadTotals, AreAsInTheGoldenFile) {
   for (; std::getline(golden, line); ++lines) {
     const std::string totals = Totals(line.substr(0, line.find(';')));
     fresh += totals + "\n";
-    if (std::getenv("STOWPLAN_UPDATE_GOLDEN") == nullptr) EXPECT_EQ(line, totals);
+    if (std::getenv("STOWPLAN_UPDATE_GOLDEN") == nullptr) {
+      EXPECT_EQ(line, totals);
+    }
   }
   EXPECT_GE(lines, 40);
   if (std::getenv("STOWPLAN_UPDATE_GOLDEN") != nullptr) std::ofstream(path) << fresh;

@@ -110,11 +110,11 @@ TEST(TableFile, ABlocksGrouperIsThatOfTheRowsOfAll) {
 
 TEST(TableFile, WhatIsWrongIsToldWithItsLine) {
   const std::string head = kHead, rest = kRest;
-  const auto row = [&](const std::string& row) {
-    return head + "columns: [single_gpu, random]\nrows:\n  - " + row + "\n";
+  const auto row = [&](const std::string& text) {
+    return head + "columns: [single_gpu, random]\nrows:\n  - " + text + "\n";
   };
-  const auto column = [&](const std::string& column) {
-    return head + "columns:\n  - " + column + "\nrows: [{workload: nmt}]\n";
+  const auto column = [&](const std::string& text) {
+    return head + "columns:\n  - " + text + "\nrows: [{workload: nmt}]\n";
   };
   EXPECT_EQ(RefusalOf(head + rest), "read");
   EXPECT_EQ(RefusalOf(column("{agent: random, devices: \"gpu0,cpu\"}")), "read");

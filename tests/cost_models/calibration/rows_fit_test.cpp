@@ -229,8 +229,8 @@ std::string Adds(const char* kind, double share) {
 
 // A mean of all rows would be off by what is odd of one of them.
 TEST(RowsFitTest, WhatMovesBytesOnAnUnknownGpuIsTheMedianOfTheKnown) {
-  std::string csv = Table("op,dtype,rows,columns,device,us\n") + Adds("p4", 0.8) + Adds("t4", 0.8) +
-                    Adds("a100-pcie-40gb", 0.2);
+  std::string csv = Table("op,dtype,rows,columns,device,us\n") + Adds("p4", 0.4) + Adds("t4", 0.4) +
+                    Adds("p100-pcie-16gb", 0.4) + Adds("a100-pcie-40gb", 0.1);
   csv.erase(csv.find("# device: t4\n"), 13);
   const RowsFit fit = FitOf(csv);
   ASSERT_EQ(fit.parameters.any_gpu.size(), 1u);
@@ -241,8 +241,32 @@ TEST(RowsFitTest, WhatMovesBytesOnAnUnknownGpuIsTheMedianOfTheKnown) {
   work.bytes = 8 * work.elements;
   work.row = 4096;
   const DeviceSheet& sheet = *BuiltinCatalogue().FindSheet("h100");
-  EXPECT_NEAR(TablesMicros(fit.parameters.any_gpu[0], work, sheet) / (BoundMicros(work, sheet) / 0.8), 1,
-              0.15);
+  EXPECT_NEAR(TablesMicros(fit.parameters.any_gpu[0], work, sheet) /
+                  (BoundMicros(work, sheet, sheet.kernel_us) / 0.4),
+              1, 0.15);
+}
+
+TEST(RowsFitTest, WhatSaysLessThanTheSheetOfAGpuLeftOutIsLeftOut) {
+  std::string csv = Table("op,dtype,rows,columns,device,us\n") + Adds("p4", 0.75) + Adds("t4", 0.5);
+  csv.erase(csv.find("# device: t4\n"), 13);
+  const RowsFit fit = FitOf(csv);
+  EXPECT_EQ(fit.parameters.kinds.size(), 2u);
+  EXPECT_TRUE(fit.parameters.any_gpu.empty());
+}
+
+// Times of the kernels alone: nothing is taken off, however small the op.
+TEST(RowsFitTest, DeviceTimesHoldNoHost) {
+  std::string csv = Table("op,dtype,rows,columns,depth,us\n");
+  csv.insert(0, "# time: device\n");
+  for (int rows = 16; rows <= 512; rows *= 2)
+    for (int columns = 64; columns <= 512; columns += 64)
+      for (int depth = 64; depth <= 256; depth *= 2)
+        csv += fmt::format("linear,f32,{},{},{},5\n", rows, columns, depth);
+  const RowsFit fit = FitOf(csv);
+  ASSERT_EQ(fit.classes.size(), 1u);
+  EXPECT_EQ(fit.classes[0].event_us, 0);
+  EXPECT_EQ(fit.classes[0].hidden, 0);
+  EXPECT_LT(*fit.classes[0].held_out_error, 0.02);
 }
 
 // Of shapes below the floor one in five is held out: their rows move it but for those.
