@@ -130,8 +130,8 @@ void AddLinks(const sim::Cluster& cluster, Hash& hash) {
 
 void AddGraph(const sim::OpGraph& graph, Hash& hash) {
   for (const sim::Op& op : graph.ops) {
-    for (const std::int64_t value : {op.persistent_bytes, op.workspace_bytes, std::int64_t{op.framework_ops},
-                                     std::int64_t{op.IsSource()}}) {
+    for (const std::int64_t value : {op.persistent_bytes, op.workspace_bytes,
+                                     std::int64_t{op.DispatchUnits()}, std::int64_t{op.IsSource()}}) {
       hash.Add(value);
     }
     for (const sim::TensorRef& input : op.inputs) {

@@ -26,11 +26,11 @@ sim::Picos LoneTransferTime(const sim::Cluster& cluster, sim::Bytes bytes, sim::
 }
 
 sim::Picos DispatchCost(const sim::Cluster& cluster, const sim::Op& op, sim::DeviceIndex device) {
-  if (cluster.rules == sim::Rules::kPublished || op.IsSource()) return 0;
+  if (cluster.rules == sim::Rules::kPublished) return 0;
   const sim::Dispatch& dispatch = cluster.dispatch;
   const sim::Picos cost =
       dispatch.automatic ? cluster.devices[static_cast<std::size_t>(device)].launch_cost : dispatch.cost;
-  return cost * op.framework_ops;
+  return cost * op.DispatchUnits();
 }
 
 }  // namespace stowplan::agents

@@ -10,6 +10,7 @@ namespace stowplan::cost_models {
 std::string_view EmbeddedDevices();
 std::string_view EmbeddedLinks();
 std::string_view EmbeddedEfficiency();
+std::string_view EmbeddedHost();
 
 struct EmbeddedFile {
   std::string name;        // where it stands in the repository, without the packing

@@ -11,8 +11,10 @@
 
 #include "cost_models/cost_models.h"
 #include "cost_models/models/measured_elsewhere.h"
+#include "cost_models/ops/host_costs.h"
 #include "cost_models/parameters/parameters.h"
 #include "output/console.h"
+#include "problem/options.h"
 #include "problem/plausibility.h"
 #include "scenarios/clusters/framework.h"
 #include "scenarios/scenarios.h"
@@ -212,6 +214,11 @@ void DeclareProblemOptions(CLI::App& app, ProblemSource& source) {
                  fmt::format("what a framework keeps of each GPU, where the cluster does not say; else {}",
                              scenarios::kReserve))
       ->option_text("SIZE+P%");
+  OneOf(app.add_option(
+            "--host", source.host,
+            "how the host issues ops: as eager PyTorch, as CUDA graphs, or at the cluster's one cost "
+            "for each; else the cluster's, or eager where PyTorch's ops were captured"),
+        {"eager", "graph", "flat"});
 }
 
 LoadedProblem::LoadedProblem(const ProblemSource& source)
@@ -224,7 +231,7 @@ LoadedProblem::LoadedProblem(sim::OpGraph graph, const ProblemSource& source)
   cluster_ = LoadOverridden(source, *model_, *catalogue_);
   // What is wrong now lies in how the files fit together.
   formats::CheckedAt(formats::SourceOf(source.graph) + " on " + formats::SourceOf(source.cluster),
-                     [&] { Meet(*model_, source.reserve); });
+                     [&] { Meet(*model_, source.reserve, source.host); });
   for (const cost_models::MovedTimes& moved : cost_models::MovedTimesOf(graph_, cluster_, *catalogue_)) {
     output::TellSentence(fmt::format(
         "stowplan: {} op{} of {} measured on {}: on {} {} that time by the ratio of what the cost "
@@ -236,7 +243,7 @@ LoadedProblem::LoadedProblem(sim::OpGraph graph, const ProblemSource& source)
 
 LoadedProblem::LoadedProblem(sim::OpGraph graph, sim::Cluster cluster, const sim::CostModel& model)
     : graph_(std::move(graph)), cluster_(std::move(cluster)) {
-  Meet(model, "");
+  Meet(model, "", "");
 }
 
 void LoadedProblem::TellImplausibleTimes() const {
@@ -246,8 +253,9 @@ void LoadedProblem::TellImplausibleTimes() const {
       output::TellSentence(fmt::format("{}: {}\n", graph_.name, note));
 }
 
-void LoadedProblem::Meet(const sim::CostModel& model, const std::string& reserve) {
+void LoadedProblem::Meet(const sim::CostModel& model, const std::string& reserve, const std::string& host) {
   scenarios::FillFromFramework(cluster_, graph_, reserve);
+  cost_models::ChargeHost(cluster_, graph_, host);
   const cost_models::Catalogue& catalogue = catalogue_ ? *catalogue_ : cost_models::BuiltinCatalogue();
   problem_ = std::make_unique<sim::Problem>(
       graph_, cluster_, sim::PriceOps(graph_, cluster_, *cost_models::MovingMeasuredTimes(model, catalogue)));

@@ -24,6 +24,7 @@ struct ProblemSource {
   std::string interconnect;         // empty = the cluster's
   std::vector<std::string> memory;  // "gpu=4GiB": by device, kind or class, later ones win
   std::string reserve;              // of GPUs whose cluster gives none (framework.h); empty = the default
+  std::string host;                 // "eager", "graph", "flat" (host_costs.h); empty = the cluster's
   std::vector<std::string> sheets;  // files with device kinds that the catalogue lacks
   // What a stowplan.cluster file holds; `cluster` is then only what messages call it. Empty = `cluster` is loaded.
   std::string cluster_text;
@@ -43,7 +44,7 @@ void RefuseSpecialFile(const std::string& name, const std::string& place);
 // The required options --graph and --cluster, which may be `here` (ResolveHere(), this_machine.h).
 void DeclareProblem(CLI::App& app, ProblemSource& source);
 
-// The options --cost-model, --sheet, --rules, --interconnect, --memory and --reserve.
+// The options --cost-model, --sheet, --rules, --interconnect, --memory, --reserve and --host.
 void DeclareProblemOptions(CLI::App& app, ProblemSource& source);
 
 // The option --sheet alone.
@@ -74,7 +75,7 @@ class LoadedProblem {
   void TellImplausibleTimes() const;
 
  private:
-  void Meet(const sim::CostModel& model, const std::string& reserve);
+  void Meet(const sim::CostModel& model, const std::string& reserve, const std::string& host);
 
   std::unique_ptr<const cost_models::Catalogue> catalogue_;  // of the problem's cluster file and --sheet
   sim::OpGraph graph_;

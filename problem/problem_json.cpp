@@ -17,6 +17,7 @@ constexpr std::array kTexts = {std::pair{"graph", &ProblemSource::graph},
                                std::pair{"rules", &ProblemSource::rules},
                                std::pair{"interconnect", &ProblemSource::interconnect},
                                std::pair{"reserve", &ProblemSource::reserve},
+                               std::pair{"host", &ProblemSource::host},
                                std::pair{"cluster_text", &ProblemSource::cluster_text}};
 constexpr std::array kLists = {std::pair{"memory", &ProblemSource::memory},
                                std::pair{"sheets", &ProblemSource::sheets}};

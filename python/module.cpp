@@ -325,7 +325,8 @@ std::shared_ptr<Prepared> MakePrepared(const Graph& graph, const std::string& gr
                                        const std::string& interconnect,
                                        const std::vector<std::string>& memory,
                                        const std::vector<std::string>& sheets, const std::string& grouper,
-                                       const std::string& devices, const std::string& reserve) {
+                                       const std::string& devices, const std::string& reserve,
+                                       const std::string& host) {
   const py::gil_scoped_release unlocked;
   problem::ProblemSource source;
   source.graph = graph_name;
@@ -336,6 +337,7 @@ std::shared_ptr<Prepared> MakePrepared(const Graph& graph, const std::string& gr
   source.interconnect = interconnect;
   source.memory = memory;
   source.reserve = reserve;
+  source.host = host;
   source.sheets = sheets;
   return std::make_shared<Prepared>(*graph.graph, source, grouper, devices);
 }

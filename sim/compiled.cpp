@@ -200,7 +200,7 @@ Compiled::Compiled(const OpGraph& graph, const Cluster& cluster_in, const CostTa
     const Op& op = graph.ops[static_cast<std::size_t>(i)];
     persistent.push_back(op.persistent_bytes);
     rows[i].workspace = op.workspace_bytes;
-    rows[i].dispatch_ops = op.IsSource() ? 0 : op.framework_ops;
+    rows[i].dispatch_ops = op.DispatchUnits();
   }
   CompileDevices(cluster_in, *this);
   CompileRoutes(cluster_in, *this);

@@ -37,7 +37,7 @@ struct Compiled {
     Id sender = 0;
     Id output = 0;
     Id input = 0;                   // in-edges with data
-    std::int32_t dispatch_ops = 0;  // framework ops that dispatch is charged for; 0 for free ops
+    std::int32_t dispatch_ops = 0;  // how often dispatch is charged; 0 for free ops
     Bytes workspace = 0;
   };
   ById<OpRow> rows;  // by op, and the end

@@ -63,7 +63,7 @@ class Horizon {
     for (DeviceIndex d = 0; d < cluster_.size(); ++d) cost = std::max(cost, costs_.at(op, d));
     const auto& row = graph_.ops[static_cast<std::size_t>(op)];
     return static_cast<double>(cost) * slowest_op_ + static_cast<double>(PauseAfterOp(cost)) +
-           (row.IsSource() ? 0 : dispatch_ * row.framework_ops);
+           dispatch_ * row.DispatchUnits();
   }
 
   // Each output, and the end of the op, to every device that may read it.

@@ -65,9 +65,11 @@ struct Op {
   Bytes workspace_bytes = 0;       // live while it runs
   double flops = 0;                // 2 x multiply-adds of contractions
   std::int32_t framework_ops = 1;  // ops of a framework's graph that this op stands for
-  std::string colocate;            // ops of one non-empty value must share a device
-  std::string group;               // hint for groupers
-  std::string phase;               // "forward", "backward", "update" or empty
+  // What dispatch charges in place of framework_ops, where a host's table says it (cost_models/ops/host_costs.h); in no file.
+  std::optional<std::int32_t> host_units;
+  std::string colocate;  // ops of one non-empty value must share a device
+  std::string group;     // hint for groupers
+  std::string phase;     // "forward", "backward", "update" or empty
   // Measured time alone on the device, dispatch excluded [us]: by device kind or class, or one number for
   // all.
   std::optional<double> cost_us;
@@ -76,6 +78,8 @@ struct Op {
 
   // Variables, constants and placeholders: they pay no dispatch and, unless measured, take no time.
   bool IsSource() const;
+  // How many times the cluster's cost of dispatch is paid for it.
+  std::int32_t DispatchUnits() const { return IsSource() ? 0 : host_units.value_or(framework_ops); }
   // Of the sources the variables: weights, with what else lives as long.
   bool IsVariable() const { return IsSource() && persistent_bytes > 0; }
 };

@@ -68,7 +68,8 @@ std::string DevicesText(const problem::Study& study) {
                   Bytes(device.capacity()), fmt::format("{} {:.0f} %", output::Bar(full, 16), 100 * full)});
   }
   return "\n" + table.ToString() +
-         output::Wrapped(problem::ReserveText(study.problem.cluster()), 0, output::kLineWidth);
+         output::Wrapped(problem::ReserveText(study.problem.cluster()), 0, output::kLineWidth) +
+         output::Wrapped(problem::HostText(study.problem), 0, output::kLineWidth);
 }
 
 std::string MemoryText(const problem::Study& study) {

@@ -41,7 +41,8 @@ std::string DevicesText(const sim::Outcome& outcome, const sim::Problem& problem
                   output::BytesText(static_cast<double>(device.capacity())),
                   output::Bar(full, kDeviceBarWidth) + (full > 1 ? " too much" : " " + PercentText(full))});
   }
-  return table.ToString() + output::Wrapped(ReserveText(problem.cluster()), 0, output::kLineWidth);
+  return table.ToString() + output::Wrapped(ReserveText(problem.cluster()), 0, output::kLineWidth) +
+         output::Wrapped(HostText(problem), 0, output::kLineWidth);
 }
 
 std::string LinksText(const sim::Outcome& outcome, const sim::Problem& problem) {

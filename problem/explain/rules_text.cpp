@@ -21,6 +21,22 @@ std::string ReserveText(const sim::Cluster& cluster) {
                      least == most ? up_to : output::BytesText(static_cast<double>(least)) + " to " + up_to);
 }
 
+std::string HostText(const sim::Problem& problem) {
+  const sim::Dispatch& dispatch = problem.cluster().dispatch;
+  if (problem.cluster().rules != sim::Rules::kNative || dispatch.mode == sim::Dispatch::Mode::kFlat)
+    return "";
+  sim::Picos all = 0;
+  for (const sim::Op& op : problem.graph().ops) all += dispatch.cost * op.DispatchUnits();
+  const std::string time = output::TimeText(all);
+  if (dispatch.mode == sim::Dispatch::Mode::kGraph)
+    return fmt::format("Issued as CUDA graphs, which takes {} in all (host mode graph).", time);
+  return fmt::format(
+      "Issued op by op as eager PyTorch does, which takes the host {} in all (host mode eager; --host graph: "
+      "as "
+      "CUDA graphs).",
+      time);
+}
+
 std::string RulesText(const sim::Cluster& cluster) {
   const sim::Dispatch& dispatch = cluster.dispatch;
   const std::string rules = fmt::format("{} rules", sim::ToString(cluster.rules));

@@ -37,6 +37,7 @@ std::string HeadText(const Study& study) {
   } else if (gap) {
     text += "It is proven that no placement is faster by more than 0.5 %.\n";
   }
+  text += output::Wrapped(HostText(problem), 0, output::kLineWidth);
   const Bottleneck most = FindBottleneck(study.path);
   return text + fmt::format("Most of the critical path is {}: {}.\n", BottleneckText(most, problem.cluster()),
                             ShareText(most.time, study));

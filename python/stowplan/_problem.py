@@ -133,19 +133,19 @@ class Problem:
     devices       names, kinds or classes that placements may use: "gpu", "gpu0,gpu1"; empty = all
     grouper       what is placed as one: "colocation" (ops that must share a device), "neighbour(groups=128)", …
     cost_model    what prices ops without a measured time, a spec or a parameter file; empty = the default chain
-    rules, interconnect, memory, sheets, reserve
-                  as the options of the command line (docs/cli.md): "native", "fifo", ["gpu=4GiB"], ["sheet.yaml"], "500MiB+4%"
+    rules, interconnect, memory, sheets, reserve, host
+                  as the options of the command line (docs/cli.md): "native", "fifo", ["gpu=4GiB"], ["sheet.yaml"], "500MiB+4%", "graph"
     """
 
     def __init__(self, graph: Union[Graph, str], cluster: Cluster, *, devices: str = "", grouper: str = "colocation",
                  cost_model: str = "", rules: str = "", interconnect: str = "", memory: Sequence[str] = (),
-                 sheets: Sequence[str] = (), reserve: str = "") -> None:
+                 sheets: Sequence[str] = (), reserve: str = "", host: str = "") -> None:
         self.graph = graph if isinstance(graph, Graph) else Graph.load(graph)
         if isinstance(cluster, str):
             named = (cluster, _text_of(cluster))
         else:
             named = (str(cluster.get("name", "cluster")), json.dumps({"format": "stowplan.cluster", "version": 1, **cluster}))
-        self._make(*named, cost_model, rules, interconnect, list(memory), list(sheets), grouper, devices, reserve)
+        self._make(*named, cost_model, rules, interconnect, list(memory), list(sheets), grouper, devices, reserve, host)
 
     def _make(self, *settings: Any) -> None:
         self._settings = settings

@@ -43,7 +43,7 @@ class LaneMaker {
     for (std::size_t i = 0; i < outcome_.ops.size(); ++i) {
       const auto device = static_cast<std::size_t>(placement_.device[i]);
       const Picos cost = dispatch.automatic ? cluster_.devices[device].launch_cost : dispatch.cost;
-      const Picos length = graph_.ops[i].IsSource() ? 0 : cost * graph_.ops[i].framework_ops;
+      const Picos length = cost * graph_.ops[i].DispatchUnits();
       if (length == 0) continue;
       const Picos issued = outcome_.ops[i].issue;
       lanes_[first + (common ? 0 : device)].slices.push_back(

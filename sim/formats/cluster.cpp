@@ -41,7 +41,7 @@ constexpr std::string_view kDeviceKeys[] = {"name",        "kind",        "memor
 constexpr std::string_view kLinkKeys[] = {"name",    "ends",   "kind",  "bandwidth",
                                           "latency", "duplex", "curve", "both"};
 constexpr std::string_view kRouteKeys[] = {"from", "to", "via"};
-constexpr std::string_view kDispatchKeys[] = {"per", "order", "cost"};
+constexpr std::string_view kDispatchKeys[] = {"per", "order", "mode", "cost"};
 
 constexpr sim::Bytes kGranularityOfGpu = 256;
 constexpr sim::Bytes kGranularityOfCpu = 64;
@@ -135,7 +135,8 @@ class ClusterReader {
     if (const auto routes = top_.Find("routes")) {
       for (const Value route : routes->items()) cluster_.routes.push_back(ReadRoute(route));
     }
-    cluster_.dispatch.automatic_per = cluster_.dispatch.automatic_order = true;
+    cluster_.dispatch.automatic_per = cluster_.dispatch.automatic_order = cluster_.dispatch.automatic_mode =
+        true;
     if (const auto dispatch = top_.Find("dispatch")) cluster_.dispatch = ReadDispatch(*dispatch);
     return std::move(cluster_);
   }
@@ -329,10 +330,14 @@ class ClusterReader {
     if (!dispatch.automatic_per) dispatch.per = static_cast<Dispatch::Per>(per->Choice(kPers));
     dispatch.automatic_order = !order;
     if (order) dispatch.order = static_cast<Dispatch::Order>(order->Choice(kOrders));
-    if (const auto cost = fields.Find("cost")) {
-      dispatch.automatic = cost->Text() == kAutomatic;
-      if (!dispatch.automatic) dispatch.cost = ReadTime(*cost, kMaxDispatch);
-    }
+    const auto cost = fields.Find("cost"), mode = fields.Find("mode");
+    if (mode) dispatch.mode = static_cast<Dispatch::Mode>(mode->Choice(kModes));
+    const bool is_flat = dispatch.mode == Dispatch::Mode::kFlat;
+    dispatch.automatic = cost ? cost->Text() == kAutomatic : !is_flat;
+    dispatch.automatic_mode = !mode && (!cost || dispatch.automatic);
+    if (!cost || dispatch.automatic) return dispatch;
+    if (!is_flat) cost->Fail("is a time, which is charged where the mode is flat; leave one of the two out");
+    dispatch.cost = ReadTime(*cost, kMaxDispatch);
     return dispatch;
   }
 

@@ -69,6 +69,22 @@ std::string PrintLink(const Cluster& cluster, const Link& link) {
   return line + "}\n";
 }
 
+// What is open is left out.
+std::string PrintDispatch(const Dispatch& dispatch) {
+  const auto word = [](const auto& words, auto which) {
+    return std::string(words[static_cast<std::size_t>(which)]);
+  };
+  const bool is_flat = dispatch.mode == Dispatch::Mode::kFlat;
+  const bool costs_by_kind = dispatch.automatic || !is_flat;
+  std::string text = "dispatch: {per: ";
+  text += dispatch.automatic_per ? std::string(kAutomatic) : word(kPers, dispatch.per);
+  if (!dispatch.automatic_order) text += ", order: " + word(kOrders, dispatch.order);
+  if (!dispatch.automatic_mode && costs_by_kind) text += ", mode: " + word(kModes, dispatch.mode);
+  if (!dispatch.automatic_mode || dispatch.automatic)
+    text += ", cost: " + (costs_by_kind ? std::string(kAutomatic) : PrintTime(dispatch.cost));
+  return text + "}\n";
+}
+
 std::string PrintRoute(const Cluster& cluster, const sim::Route& route) {
   std::vector<std::string> via;
   for (const auto link : route.via)
@@ -82,16 +98,11 @@ std::string PrintRoute(const Cluster& cluster, const sim::Route& route) {
 }  // namespace
 
 std::string PrintCluster(const Cluster& cluster) {
-  const Dispatch& dispatch = cluster.dispatch;
   std::string out = "format: stowplan.cluster\nversion: 1\n";
   if (!cluster.name.empty()) out += fmt::format("name: {}\n", YamlText(cluster.name));
   out +=
       fmt::format("rules: {}\ninterconnect: {}\n", ToString(cluster.rules), YamlText(cluster.interconnect));
-  out += fmt::format("dispatch: {{per: {}, ",
-                     dispatch.automatic_per ? kAutomatic : kPers[static_cast<std::size_t>(dispatch.per)]);
-  if (!dispatch.automatic_order)
-    out += fmt::format("order: {}, ", kOrders[static_cast<std::size_t>(dispatch.order)]);
-  out += fmt::format("cost: {}}}\n", dispatch.automatic ? std::string(kAutomatic) : PrintTime(dispatch.cost));
+  out += PrintDispatch(cluster.dispatch);
   out += "devices:\n";
   for (const Device& device : cluster.devices) out += PrintDevice(device);
   if (!cluster.switches.empty()) {

@@ -94,6 +94,28 @@ TEST(Cluster, DispatchMayBeTheCatalogues) {
                   .dispatch.automatic);
 }
 
+// Read again, what is printed is what was read: open stays open, and said stays said.
+TEST(Cluster, ModesAreReadAndPrinted) {
+  using Mode = sim::Dispatch::Mode;
+  for (const auto& [dispatch, mode, open] :
+       {std::tuple{"", Mode::kFlat, true}, std::tuple{"dispatch: {order: ready}\n", Mode::kFlat, true},
+        std::tuple{"dispatch: {cost: auto}\n", Mode::kFlat, true},
+        std::tuple{"dispatch: {cost: 0us}\n", Mode::kFlat, false},
+        std::tuple{"dispatch: {mode: flat, cost: auto}\n", Mode::kFlat, false},
+        std::tuple{"dispatch: {mode: eager}\n", Mode::kEager, false},
+        std::tuple{"dispatch: {mode: graph, cost: auto}\n", Mode::kGraph, false}}) {
+    const sim::Cluster read = ClusterOf(std::string("devices: [{name: g, kind: gpu-a}]\n") + dispatch);
+    const std::string printed = PrintCluster(read);
+    const sim::Cluster again = ParseCluster(printed, "c.yaml", SampleCatalogue());
+    EXPECT_EQ(PrintCluster(again), printed);
+    for (const sim::Cluster* cluster : {&read, &again}) {
+      EXPECT_EQ(cluster->dispatch.mode, mode) << printed;
+      EXPECT_EQ(cluster->dispatch.automatic_mode, open) << printed;
+      EXPECT_EQ(cluster->dispatch.automatic, read.dispatch.automatic) << printed;
+    }
+  }
+}
+
 // The catalogue's curve was measured at the catalogue's bandwidth and latency.
 TEST(Cluster, SpeedsOfTheFileReplaceTheCurveOfTheKind) {
   const auto link = [](const std::string& speed) {
@@ -142,6 +164,8 @@ TEST(ClusterRefuses, WithThePlace) {
            {"rules: fancy\n", "c.yaml:4: rules must be one of native and published"},
            {g + "interconnect: telepathy\n", "c.yaml:5: interconnect must be one of ideal, fifo and fair"},
            {g + "dispatch: {per: core}\n", "c.yaml:5: dispatch.per must be one of device, process and auto"},
+           {g + "dispatch: {mode: lazy}\n", "c.yaml:5: dispatch.mode must be one of eager, graph and flat"},
+           {g + "dispatch: {mode: eager, cost: 5us}\n", "c.yaml:5: dispatch.cost is a time"},
            {g + "dispatch: {cost: 5}\n", "c.yaml:5: dispatch.cost is \"5\""},
            {g + "switches: [s, g]\n", "c.yaml:5: switches[1] is \"g\""},
            {"devices:\n  - {name: g, kind: gpu-a}\n  - {name: g, kind: gpu-a}\n",

@@ -127,6 +127,70 @@ TEST(Framework, RefusesReservesThatMakeNoSense) {
   refused("1GiB", "k40(gpus=2)", "leave the option out");
 }
 
+// A chain of views, products and sums as stowplan.capture names them.
+std::string Captured(int blocks) {
+  std::string ops, before;
+  const auto add = [&](const std::string& name, const std::string& type, const std::string& more) {
+    ops += std::string(ops.empty() ? "" : ",\n") + R"({"name": ")" + name + R"(", "type": ")" + type +
+           R"(", "cost_us": 1, )" + (before.empty() ? "" : R"("inputs": [")" + before + R"(:0"], )") +
+           R"("outputs": [{"bytes": 4000)" + more + R"(}], "attributes": {"torch_op": "aten.op"}})";
+    before = name;
+  };
+  for (int i = 0; i < blocks; ++i) {
+    const std::string number = std::to_string(i);
+    add("product" + number, "MatMul", "");
+    add("view" + number, "Reshape", R"(, "alias": "product)" + number + R"(:0")");
+    add("sum" + number, "Add", "");
+  }
+  return R"({"format": "stowplan.graph", "version": 1, "name": "captured", "ops": [)" + ops + "]}";
+}
+
+TEST(Framework, HostsIssueCapturedGraphsAsPyTorchDoes) {
+  const auto micros = [](const std::string& cluster, const std::string& host = "") {
+    ProblemSource source{.graph = "captured", .cluster = cluster, .host = host};
+    if (cluster.find('\n') != cluster.npos) source.cluster_text = std::exchange(source.cluster, "own");
+    const LoadedProblem loaded(formats::ParseGraph(Captured(100), "captured"), source);
+    return sim::ToMicros(
+        sim::MakeSimulator(loaded.problem())->Run(LoadPlacement("single_gpu", loaded.problem())).runtime);
+  };
+  const double eager = 100 * (38 + 3 + 20) + 1;  // the last op still runs
+  for (const std::string& cluster :
+       {std::string("a100(gpus=1)"), ClusterText(""), ClusterText("dispatch: {cost: auto}\n"),
+        ClusterText("dispatch: {mode: eager}\n")}) {
+    EXPECT_DOUBLE_EQ(micros(cluster), eager) << cluster;
+    EXPECT_DOUBLE_EQ(micros(cluster, "eager"), eager) << cluster;
+    EXPECT_DOUBLE_EQ(micros(cluster, "graph"), 100 * 4 + 1) << cluster;
+  }
+  EXPECT_DOUBLE_EQ(micros(ClusterText("dispatch: {mode: graph}\n")), 100 * 4 + 1);
+  EXPECT_DOUBLE_EQ(micros("a100(gpus=1)", "flat"), 300 * 4 + 1);
+  EXPECT_DOUBLE_EQ(micros(ClusterText("dispatch: {mode: flat, cost: auto}\n")), 300 * 4 + 1);
+  EXPECT_DOUBLE_EQ(micros(ClusterText("dispatch: {cost: 5us}\n")), 300 * 5 + 1);
+  EXPECT_DOUBLE_EQ(micros(ClusterText("dispatch: {cost: 5us}\n"), "eager"), eager);
+}
+
+// What is no capture is as before, on papers' clusters and others.
+TEST(Framework, HostsIssueOtherGraphsAtOneCost) {
+  for (const char* cluster : {"k40(gpus=2)", "k80(gpus=2)", "p100(gpus=2)", "a100(gpus=2)", "h100(gpus=2)"}) {
+    const LoadedProblem loaded(ProblemSource{.graph = "rnnlm", .cluster = cluster});
+    const Dispatch& dispatch = loaded.cluster().dispatch;
+    EXPECT_TRUE(dispatch.automatic && dispatch.mode == Dispatch::Mode::kFlat) << cluster;
+    for (const sim::Op& op : loaded.graph().ops)
+      EXPECT_EQ(op.DispatchUnits(), op.IsSource() ? 0 : op.framework_ops) << op.name;
+    EXPECT_EQ(HostText(loaded.problem()), "");
+  }
+}
+
+TEST(Framework, TheModeOfTheHostIsNamed) {
+  const auto text = [](const std::string& host) {
+    return HostText(LoadedProblem(formats::ParseGraph(Captured(10), "captured"),
+                                  {.graph = "captured", .cluster = "a100(gpus=1)", .host = host})
+                        .problem());
+  };
+  EXPECT_THAT(text(""), HasSubstr("610.0 us in all (host mode eager"));
+  EXPECT_THAT(text("graph"), HasSubstr("40.00 us in all (host mode graph)"));
+  EXPECT_EQ(text("flat"), "");
+}
+
 // Gradients of a step are there together in program order; as ops become ready each goes as soon as it is applied.
 TEST(Framework, GradientsOfAStepExistTogether) {
   const std::string llama =

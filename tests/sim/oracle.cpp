@@ -284,9 +284,9 @@ class Oracle {
   }
 
   Picos IssueTime(OpIndex i) const {
-    if (op(i).IsSource()) return 0;
     const Dispatch& dispatch = cluster_.dispatch;
-    return (dispatch.automatic ? device(Where(i)).launch_cost : dispatch.cost) * op(i).framework_ops;
+    return (dispatch.automatic ? device(Where(i)).launch_cost : dispatch.cost) *
+           (op(i).IsSource() ? 0 : op(i).host_units.value_or(op(i).framework_ops));
   }
 
   // The op that an idle thread takes next; -1 if none.

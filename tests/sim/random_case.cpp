@@ -140,6 +140,8 @@ OpGraph MakeGraph(const CaseShape& shape, const Numbers& numbers, Dice& dice) {
     if (op.type == "Variable" || dice.Percent(5)) op.persistent_bytes = numbers.Size(dice);
     if (dice.Percent(20)) op.workspace_bytes = numbers.Size(dice);
     if (dice.Percent(15)) op.framework_ops = static_cast<std::int32_t>(dice.Between(1, 3));
+    if (n % 5 == 0 && i % 3 != 0)
+      op.host_units = i * 37 % 11;  // without a draw: other cases stay as they were
     if (colocated && dice.Percent(30)) op.colocate = dice.OneOf<std::string>({"a", "b", "c"});
   }
   if (dice.Percent(30)) Permute(graph, Shuffled(n, dice));

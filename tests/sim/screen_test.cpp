@@ -131,7 +131,7 @@ class Plain {
     const bool process = !published_ && cluster_.dispatch.per == Dispatch::Per::kProcess;
     const bool cpu = DeviceOf(op).device_class == DeviceClass::kCpu;
     Picos dispatch = cluster_.dispatch.automatic ? DeviceOf(op).launch_cost : cluster_.dispatch.cost;
-    dispatch *= published_ || which.IsSource() ? 0 : which.framework_ops;
+    dispatch *= published_ || which.IsSource() ? 0 : which.host_units.value_or(which.framework_ops);
     Picos& thread = thread_[process ? 0 : device];
     thread = std::max(thread, ready_[op]) + dispatch;
     const Picos end = std::max(thread, free_[device]) + Cost(op);
