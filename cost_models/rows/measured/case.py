@@ -17,6 +17,7 @@ class Case:
     key: str = ""  #: of that graph; cases with one key share it
     simulate: Optional[Callable[[], Tuple[float, float]]] = None  #: instead of a graph: µs by default prices and by the roofline
     device_time: bool = False  #: the kernels were measured, added up, without the host
+    host: str = "auto"  #: how the step was launched, as `stowplan simulate --host` has it
     note: str = ""  #: what the graph leaves out
     left_out: str = ""  #: why it counts in no error
     peers: Dict[str, float] = field(default_factory=dict)  #: predicted / measured of others

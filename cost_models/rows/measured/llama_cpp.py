@@ -23,7 +23,8 @@ def cases(data):
         tokens = TOKENS if prompt else 1
         case = Case("llama.cpp prompt" if prompt else "llama.cpp generation", row["gpu"], "f16", f"Llama 3 {model}", f"{model} x {row['count']} GPUs",
                     tokens / float(row["measured_tok_s"]) * 1e6, tokens, build=functools.partial(_prompt if prompt else _token, model),
-                    key=f"llama.cpp {model} {row['what']}", note="" if row["count"] == "1" else "without communication")
+                    key=f"llama.cpp {model} {row['what']}", host="graph",
+                    note="" if row["count"] == "1" else "without communication")
         if prompt and model == "8B" and row["gpu"] == "a100":
             case.left_out = SUSPECT
         yield case

@@ -61,6 +61,7 @@ class Simulator:
             step, roofline = case.simulate()
             return Prediction(case, step / case.measured_us, roofline / case.measured_us, 1)
         graph = self._graph(case)
-        step, busy = self.run(graph, case.gpu)
-        both = (busy if case.device_time else step), self.run(graph, case.gpu, "--cost-model", "analytic")[case.device_time]
+        host = () if case.host == "auto" else ("--host", case.host)
+        step, busy = self.run(graph, case.gpu, *host)
+        both = (busy if case.device_time else step), self.run(graph, case.gpu, *host, "--cost-model", "analytic")[case.device_time]
         return Prediction(case, *(time / case.measured_us for time in both), busy / step)
