@@ -304,7 +304,8 @@ double ReadAgain(const sim::OpGraph& graph, const sim::Op& op) {
   if (!forward || op.inputs.empty() || op.outputs.size() < 2) return 0;
   const auto of = [&](std::size_t i) { return static_cast<double>(OutputOf(graph, op.inputs[i]).bytes); };
   if (op.type.find("Grad") != op.type.npos) return op.inputs.size() > 1 ? of(0) + of(1) : 0;
-  return op.outputs[1].bytes > 0 ? of(0) : 0;
+  const bool is_inference = sim::FindString(graph.attributes, "mode") == "inference";
+  return op.outputs[1].bytes > 0 && !is_inference ? of(0) : 0;
 }
 
 // Each expert that is reached multiplies its own rows; the gradient of the weights [experts, rows, columns] is a product

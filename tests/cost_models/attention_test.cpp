@@ -1,9 +1,9 @@
 // What attention multiplies and reads, against counting every pair.
 #include "cost_models/ops/attention.h"
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
+
+#include <gtest/gtest.h>
 
 #include "cost_models/calibration/measured_rows.h"
 #include "cost_models/ops/op_work.h"
@@ -19,7 +19,8 @@ struct Counted {
 
 // The last query sees all keys, each one before it one less; a window leaves the nearest.
 Counted CountOf(const AttentionShape& of) {
-  const auto queries = static_cast<int>(of.queries), keys = static_cast<int>(of.keys), window = static_cast<int>(of.window);
+  const auto queries = static_cast<int>(of.queries), keys = static_cast<int>(of.keys),
+             window = static_cast<int>(of.window);
   Counted counted;
   for (int key = 0; key < keys; ++key) {
     int seen = 0;
@@ -44,7 +45,8 @@ TEST(Attention, CausalPairsAreThoseThatAreCounted) {
         of.is_causal = true;
         const Counted counted = CountOf(of);
         EXPECT_DOUBLE_EQ(of.Pairs(), counted.pairs) << queries << ' ' << keys << ' ' << window;
-        EXPECT_DOUBLE_EQ(of.ElementsOfKeys() / (of.size + of.value_size), counted.keys) << queries << ' ' << keys << ' ' << window;
+        EXPECT_DOUBLE_EQ(of.ElementsOfKeys() / (of.size + of.value_size), counted.keys)
+            << queries << ' ' << keys << ' ' << window;
       }
     }
   }
@@ -67,20 +69,24 @@ TEST(Attention, IsReadFromAGraph) {
 // One row of each op: what it multiplies and moves, worked out by hand.
 TEST(MeasuredRows, HoldWhatAnOpMultipliesAndMoves) {
   const std::string head =
-      "# machine: m\n# library: l\n# date: 2026-11-28\n# source: s\n# licence: MIT\n# device: h100\n# time: device\n";
+      "# machine: m\n# library: l\n# date: 2026-11-28\n# source: s\n# licence: MIT\n# device: h100\n# time: "
+      "device\n";
   struct Row {
     const char* csv;
     double flops, bytes;
   };
   const Row rows[] = {
-      {"op,dtype,rows,columns,depth,us\nlinear,bf16_i4,2,8,4,1", 2.0 * 2 * 8 * 4, 2 * 2 * 4 + 0.53125 * 8 * 4 + 2 * 2 * 8},
+      {"op,dtype,rows,columns,depth,us\nlinear,bf16_i4,2,8,4,1", 2.0 * 2 * 8 * 4,
+       2 * 2 * 4 + 0.53125 * 8 * 4 + 2 * 2 * 8},
       {"op,dtype,rows,columns,depth,us\nlinear,f8,2,8,4,1", 2.0 * 2 * 8 * 4, 2 * 4 + 8 * 4 + 2 * 2 * 8},
-      {"op,dtype,batch,heads,key_heads,queries,keys,size,causal,us\nattention,bf16_f8,3,4,2,1,10,16,0,1", 4.0 * 3 * 4 * 10 * 16,
-       2.0 * 2 * 3 * 4 * 16 + 1.0 * 2 * 3 * 2 * 10 * 16},
-      {"op,dtype,rows,depth,columns,experts,choices,us\nexperts,bf16,1,8,4,1,1,1", 2.0 * 3 * 8 * 4, 2.0 * (8 + 3 * 4 + 3 * 4 * 8)},
-      {"op,name,dtype,rows,columns,depth,steps,us\nrecurrent,lstm,f32,2,8,4,5,1", 5 * 2.0 * 2 * 4 * 8 * (4 + 8),
-       4.0 * 4 * 8 * 12 + 4.0 * 2 * 5 * (12 + 8)},
-      {"op,dtype,batch,in_channels,out_channels,kernel,side,stride,padding,groups,us\nconv2d,f16,2,8,8,3,6,1,1,8,1",
+      {"op,dtype,batch,heads,key_heads,queries,keys,size,causal,us\nattention,bf16_f8,3,4,2,1,10,16,0,1",
+       4.0 * 3 * 4 * 10 * 16, 2.0 * 2 * 3 * 4 * 16 + 1.0 * 2 * 3 * 2 * 10 * 16},
+      {"op,dtype,rows,depth,columns,experts,choices,us\nexperts,bf16,1,8,4,1,1,1", 2.0 * 3 * 8 * 4,
+       2.0 * (8 + 3 * 4 + 3 * 4 * 8)},
+      {"op,name,dtype,rows,columns,depth,steps,us\nrecurrent,lstm,f32,2,8,4,5,1",
+       5 * 2.0 * 2 * 4 * 8 * (4 + 8), 4.0 * 4 * 8 * 12 + 4.0 * 2 * 5 * (12 + 8)},
+      {"op,dtype,batch,in_channels,out_channels,kernel,side,stride,padding,groups,us\nconv2d,f16,2,8,8,3,6,1,"
+       "1,8,1",
        2.0 * 2 * 36 * 8 * 9, 2.0 * (2 * 8 * 36 + 8 * 9 + 2 * 8 * 36)},
   };
   for (const Row& row : rows) {
