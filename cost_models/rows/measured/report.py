@@ -14,6 +14,14 @@ SPEED_GOAL = 0.10
 WORST = 5
 
 
+HEAD = """# Whole models against what others measured
+
+Each row is a model or a step that others measured, predicted with the default prices. No whole model taught them, but half of timm's families on the RTX 3090.
+The sources are those of [the prices](../gpu/README.md), and llm-foundry, llama.cpp, TensorFlow's benchmarks of 2017 and TraceLens. *roofline*: the cost model `analytic`.
+
+"""
+
+
 def write(out, predictions, failed, taught):
     """`failed`: (case, why); `taught`: in_fit of a case."""
     out.mkdir(parents=True, exist_ok=True)
@@ -29,7 +37,7 @@ def write(out, predictions, failed, taught):
             rows.writerow([*_names(case), taught(case), "", "", *("" for _ in OTHERS), "", case.note, why])
     counted = [one for one in predictions if not one.case.left_out]
     sections = (_overview(counted), _peers(counted), _speeds(counted), _families(counted), _worst(counted), _left_out(predictions, failed))
-    (out / "summary.md").write_text("\n".join(_table(*section) for section in sections if section[-1]))
+    (out / "summary.md").write_text(HEAD + "\n".join(_table(*section) for section in sections if section[-1]))
 
 
 def write_types(out, shares):
