@@ -57,7 +57,7 @@ TEST(MeasuredRowsTest, TheTemplateIsOne) {
   std::ostringstream text;
   text << in.rdbuf();
   const MeasuredRows rows = ParseMeasuredRows(text.str(), "template.csv");
-  ASSERT_EQ(rows.rows.size(), 6u);
+  ASSERT_EQ(rows.rows.size(), 9u);
   EXPECT_EQ(rows.unreadable, 0);
   EXPECT_EQ(rows.rows[0].work.flops, 2.0 * 512 * 1024 * 4096);
   EXPECT_EQ(rows.rows[1].work.product->count, 96);
