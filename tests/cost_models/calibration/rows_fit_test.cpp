@@ -62,7 +62,7 @@ TEST(MeasuredRowsTest, TheTemplateIsOne) {
   EXPECT_EQ(rows.rows[0].work.flops, 2.0 * 512 * 1024 * 4096);
   EXPECT_EQ(rows.rows[1].work.product->count, 96);
   EXPECT_EQ(rows.rows[2].work.product->rows, 8 * 56 * 56);  // stride 1, padding 1, kernel 3: the side stays
-  EXPECT_EQ(rows.rows[3].work.bytes, 2.0 * 4 * 4096 * 1024);
+  EXPECT_EQ(rows.rows[6].work.bytes, 2.0 * 4 * 4096 * 1024);
 }
 
 TEST(MeasuredRowsTest, MillisecondsAreTimesToo) {
