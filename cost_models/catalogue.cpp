@@ -53,12 +53,33 @@ double FlopRate(Value value) {
 }
 
 DeviceSheet ReadDevice(Value entry) {
-  static constexpr std::string_view kKeys[] = {
-      "name",           "class",       "description", "memory",      "copy_engines", "multiprocessors",
-      "cores",          "peak_f32",    "peak_tf32",   "peak_f16",    "peak_bf16",    "peak_f8",
-      "peak_f4",        "peak_i8",     "last_cache",  "prices_from", "peak_f64",     "memory_bandwidth",
-      "core_bandwidth", "kernel_time", "ramp",        "launch_cost", "chip",         "prices"};
+  static constexpr std::string_view kKeys[] = {"name",
+                                               "class",
+                                               "description",
+                                               "memory",
+                                               "copy_engines",
+                                               "multiprocessors",
+                                               "cores",
+                                               "peak_f32",
+                                               "peak_tf32",
+                                               "peak_f16",
+                                               "peak_bf16",
+                                               "peak_f8",
+                                               "peak_f4",
+                                               "peak_i8",
+                                               "last_cache",
+                                               "prices_from",
+                                               "memory_type",
+                                               "peak_f64",
+                                               "memory_bandwidth",
+                                               "core_bandwidth",
+                                               "kernel_time",
+                                               "ramp",
+                                               "launch_cost",
+                                               "chip",
+                                               "prices"};
   static constexpr std::string_view kClasses[] = {"cpu", "gpu"};
+  static constexpr std::string_view kMemories[] = {"GDDR", "HBM"};
   static constexpr std::string_view kPrices[] = {"measured", "structural"};
   const Fields fields(entry, kKeys);
   DeviceSheet sheet;
@@ -68,6 +89,7 @@ DeviceSheet ReadDevice(Value entry) {
   if (const auto chip = fields.Find("chip")) sheet.chip = chip->Name();
   if (const auto kinds = fields.Find("prices_from"))
     for (const Value kind : kinds->items()) sheet.prices_from.push_back(kind.Name());
+  if (const auto type = fields.Find("memory_type")) sheet.has_hbm = type->Choice(kMemories) == 1;
   if (const auto prices = fields.Find("prices")) sheet.structural = prices->Choice(kPrices) == 1;
   const auto read = [&](std::string_view key) -> std::optional<Value> {
     const auto found = fields.Find(key);

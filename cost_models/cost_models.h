@@ -80,6 +80,7 @@ struct DeviceSheet {
   double kernel_us = 0;         // least time of an op [us]
   double ramp_us = 0;           // how long a kernel must last to reach half of its class's efficiency [us]
   std::string chip;             // "GA100"; kinds of one chip share what one of them measured. Empty: not told
+  bool has_hbm = false;         // else GDDR, which reaches more of its sheet's bandwidth
   std::vector<std::string> prices_from;  // kinds whose measured prices stand for it where its chip has none
   bool structural = false;               // priced by this sheet alone, though others measured such a board
   std::vector<SourcedNumber> numbers;

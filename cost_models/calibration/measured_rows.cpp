@@ -24,7 +24,7 @@ constexpr std::string_view kDimensions[] = {
     "out_channels", "kernel",      "kernel_height", "side",      "height",        "stride",
     "padding",      "groups",      "heads",         "key_heads", "stride_height", "padding_height",
     "queries",      "keys",        "size",          "causal",    "window",        "experts",
-    "choices",      "all_experts", "imbalance",     "steps"};
+    "choices",      "all_experts", "skew",          "steps"};
 // Of a time; there must be one.
 constexpr std::pair<std::string_view, double> kUnits[] = {{"us", 1}, {"ms", 1e3}, {"s", 1e6}};
 // Element-wise ops of frameworks that compute more than sums do, and what graphs call them.
@@ -171,12 +171,11 @@ std::optional<OpWork> ExpertsWork(const Dimensions& from, const NumberFormat& fo
   experts.all_experts = std::max(experts.experts, from.Get("all_experts", experts.experts));
   experts.choices = from.Get("choices");
   experts.rows = from.Get("rows") * experts.choices * experts.experts / experts.all_experts;
-  experts.imbalance = std::max(1.0, from.Get("imbalance", 1));
+  experts.skew = from.Get("skew");
   const double reached = std::max(1.0, experts.Reached());
   OpWork work =
       ProductWork({reached, experts.rows / reached, 3 * from.Get("columns"), from.Get("depth")}, format);
   work.experts = experts;
-  work.type = kGroupedProduct;
   return work;
 }
 

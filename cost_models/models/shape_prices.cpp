@@ -69,6 +69,31 @@ OpWork ForwardOf(const OpWork& gradient) {
   return work;
 }
 
+// Rows of experts are of a layer, three products of which graphs hold one each, up from the model's width or down to it. The
+// width is the longer side, but where that is longer than any model is wide.
+OpWork LayerOf(const OpWork& product) {
+  constexpr double kProducts = 3, kWidest = 8192;
+  OpWork layer = product;
+  const auto [less, more] = std::minmax(product.product->depth, product.product->columns);
+  layer.product->depth = more <= kWidest ? more : less;
+  layer.product->columns = kProducts * (more <= kWidest ? less : more);
+  layer.flops *= kProducts;
+  layer.bytes *= kProducts;
+  return layer;
+}
+
+// What tables are asked for an op, and how many of that it takes.
+struct Asked {
+  OpWork work;
+  double factor = 1;
+};
+Asked AskedFor(const OpWork& work) {
+  if (work.attention && work.type != "Attention")
+    return {ForwardOf(work), std::min(3.6, 2.8 + 400 / work.attention->keys)};
+  if (work.experts && work.product) return {LayerOf(work), 1.0 / 3};
+  return {work, 1};
+}
+
 }  // namespace
 
 ShapePrices::ShapePrices(const Catalogue& catalogue, std::shared_ptr<const Parameters> parameters)
@@ -148,18 +173,17 @@ std::optional<sim::Price> ShapePrices::Price(const OpWork& given, const sim::Dev
   const DeviceSheet* sheet = catalogue_.FindSheet(device.kind);
   const ShapeFamily family = ShapeFamilyOf(given);
   if (sheet == nullptr || family.family == nullptr || !Serve(device.kind)) return std::nullopt;
-  const bool is_gradient = given.attention && given.type != "Attention";
-  const OpWork work = is_gradient ? ForwardOf(given) : given;
+  const auto [work, factor] = AskedFor(given);
   const std::string_view name = work.attention ? FamilyOf(*work.attention) : family.name();
   const auto found = Find(work, name, *sheet);
-  if (!found || (near && !IsNear(*found, family.borrowed))) return std::nullopt;
+  if (!found || (near && !IsNear(*found, work, family.borrowed))) return std::nullopt;
   auto us = Micros(work, name, *sheet);
   if (work.attention) {
     const double share = ShareOfPrompt(*work.attention);
     const auto decode = Micros(work, "decode", *sheet);
     if (share < 1 && decode) us = PortableExp((1 - share) * PortableLog(*decode) + share * PortableLog(*us));
-    if (is_gradient) *us *= std::min(3.6, 2.8 + 400 / work.attention->keys);
   }
+  *us *= factor;
   const double size = IsContraction(work.op_class) ? work.flops : work.bytes;
   const auto& range = found->tables->evidence.range;
   const bool inside = range && size >= range->first && size <= range->second;
@@ -175,7 +199,7 @@ std::string ShapePrices::OriginOf(const OpWork& work, const sim::Device& device,
   const ShapeFamily family = ShapeFamilyOf(work);
   if (sheet == nullptr || family.family == nullptr || !Serve(device.kind)) return {};
   const auto found = Find(work, work.attention ? FamilyOf(*work.attention) : family.name(), *sheet);
-  if (!found || (near && !IsNear(*found, family.borrowed))) return {};
+  if (!found || (near && !IsNear(*found, work, family.borrowed))) return {};
   const Source& source = *found->source;
   const Provenance& from = source.from->provenance;
   std::vector<std::string> all;

@@ -12,6 +12,7 @@
 //                        weight once (ColdMicros()).
 //   Gradients            of attention take min(3.6, 2.8 + 400 / keys) times its forward pass: FlashAttention-3 (arXiv
 //                        2407.08608) on H100, FlashAttention-2 on A5000, FlashAttention-4 on B200 report 2.6 to 3.7.
+//   Products of experts  Rows are of a whole layer; each of its three products takes a third, with an error that is not known.
 //   Chunks of a prompt   few queries over a long cache lie between decoding and a prompt, in the logarithm of the queries.
 #pragma once
 
@@ -52,8 +53,9 @@ class ShapePrices {
     const RatioTables* tables = nullptr;
   };
 
-  static bool IsNear(const Found& found, bool borrowed) {
-    return found.source->whose <= Whose::kChip && !borrowed;
+  // Gradients of attention and products of experts have rules of their own upon the tables.
+  static bool IsNear(const Found& found, const OpWork& work, bool borrowed) {
+    return found.source->whose <= Whose::kChip && (!borrowed || work.attention || work.experts);
   }
   const std::vector<Source>& SourcesOf(const std::string& kind) const;
   void Add(const std::string& kind, Whose whose, std::vector<Source>* sources) const;

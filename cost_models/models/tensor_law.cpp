@@ -103,10 +103,8 @@ double BandwidthShare(const OpWork& work) {
 std::optional<double> TensorLawMicros(const OpWork& work, const DeviceSheet& sheet) {
   if (sheet.peak_tf32 <= 0 || sheet.multiprocessors == 0 || work.op_class == OpClass::kNothing)
     return std::nullopt;
-  // Cards with HBM reach less of their sheet than the one that taught the law; what moves f32 has tables of such cards.
-  constexpr double kLeastOfHbm = 1.9e12;  // [B/s]
-  if (!IsContraction(work.op_class) && work.dtype == "f32" && sheet.memory_bandwidth > kLeastOfHbm)
-    return std::nullopt;
+  // HBM reaches less of its sheet than the GDDR that taught the law; what moves f32 has tables of cards with it.
+  if (!IsContraction(work.op_class) && work.dtype == "f32" && sheet.has_hbm) return std::nullopt;
   double arithmetic = 0;
   if (IsContraction(work.op_class)) {
     const std::string_view units = UnitsOf(TableFormatOf(work, sheet));

@@ -26,8 +26,7 @@ struct Experts {
   double all_experts = 1;  // of the layer, on all devices
   double rows = 0;         // a token counts once for each expert of this device that it goes to
   double choices = 1;      // experts that a token goes to, on all devices
-  // Share of all rows that the busiest expert takes, over an even share; 1 = all experts take as many.
-  double imbalance = 1;
+  double skew = 0;         // exponent of the power law by which rows choose; 0 = evenly
 
   double Reached() const;  // experts that some row goes to, on average, if rows choose evenly
 };

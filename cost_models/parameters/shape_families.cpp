@@ -220,7 +220,7 @@ void DescribeAttention(const OpWork& work, const DeviceSheet& sheet, std::vector
 
 constexpr std::string_view kExperts[] = {
     "intensity", "arithmetic_us", "memory_us", "rows",    "rows_an_expert", "rows_a_reached", "experts",
-    "depth",     "columns",       "imbalance", "choices", "share",          "tokens"};
+    "depth",     "columns",       "skew",      "choices", "share",          "tokens"};
 
 void DescribeExperts(const OpWork& work, const DeviceSheet& sheet, std::vector<double>* features) {
   const Experts& of = *work.experts;
@@ -234,7 +234,7 @@ void DescribeExperts(const OpWork& work, const DeviceSheet& sheet, std::vector<d
                Log(of.experts),
                Log(work.product->depth),
                Log(work.product->columns),
-               of.imbalance,
+               of.skew,
                of.choices,
                Log(of.experts / of.all_experts),
                Log(of.rows / of.choices * of.all_experts / of.experts)};
@@ -273,11 +273,6 @@ constexpr FamilyOfShapes kFamilies[] = {
     {"layer_norm", kMemory, DescribeRows},
 };
 
-// Of a product of experts as frameworks call it, one of the three of a layer.
-bool IsOfExperts(const OpWork& work) {
-  return work.experts && work.product;
-}
-
 }  // namespace
 
 std::span<const FamilyOfShapes> FamiliesOfShapes() {
@@ -298,7 +293,7 @@ ShapeFamily ShapeFamilyOf(const OpWork& work) {
       if (work.attention)
         return of(work.attention->queries < kQueriesOfDecode ? "decode" : "attention",
                   work.type != "Attention");
-      if (IsOfExperts(work)) return of("experts");
+      if (work.experts && work.product) return of("experts", !work.type.empty());
       if (!work.product) return {};
       return of(work.product->count > 1 ? "batched_gemm" : "gemm");
     case OpClass::kConvolution:

@@ -15,8 +15,8 @@ from pathlib import Path
 KINDS = {"a100_sxm": "a100", "h100_sxm": "h100", "h200_sxm": "h200", "b200_sxm": "b200", "l40s": "l40s"}
 FORMATS = {"bfloat16": "bf16", "fp8": "f8", "fp8_block": "f8_block", "nvfp4": "f4", "int4_wo": "bf16_i4", "w4a16_mxfp4": "bf16_f4",
            "w4a8_mxfp4_mxfp8": "f8_f4"}
-#: Tokens of the busiest expert over an even share.
-IMBALANCE = {"balanced": 1, "power_law_1.01": 2, "power_law_1.2": 3}
+#: Exponent of the power law by which tokens choose experts.
+SKEW = {"balanced": 0, "power_law_1.01": 1.01, "power_law_1.2": 1.2}
 
 
 def attention(row, queries, causal):
@@ -30,7 +30,7 @@ def experts(row):
     split = int(row["moe_ep_size"])
     return {"op": "experts", "dtype": FORMATS[row["moe_dtype"]], "rows": row["num_tokens"], "depth": row["hidden_size"],
             "columns": int(row["inter_size"]) / int(row["moe_tp_size"]), "choices": row["topk"],
-            "experts": int(row["num_experts"]) / split, "all_experts": row["num_experts"], "imbalance": IMBALANCE[row["distribution"]]}
+            "experts": int(row["num_experts"]) / split, "all_experts": row["num_experts"], "skew": SKEW[row["distribution"]]}
 
 
 OPS = {"gemm": lambda row: {"op": "linear", "dtype": FORMATS[row["gemm_dtype"]], "rows": row["m"], "columns": row["n"], "depth": row["k"]},

@@ -1,6 +1,10 @@
 // The prices of real GPUs that ship with stowplan: which kinds have them, and that they answer sensibly.
+#include <algorithm>
+#include <array>
+
 #include "cost_models/embedded_data.h"
 #include "cost_models/parameters/parameters.h"
+#include "sim/base/dtypes.h"
 #include "sim/formats/document/compression.h"
 #include "tests/cost_models/testing.h"
 #include "tests/testing.h"
@@ -19,9 +23,16 @@ OpCase Product(std::int64_t rows, std::int64_t depth, std::int64_t columns) {
           {}};
 }
 
+// In another number format, bytes and all.
 OpCase Of(OpCase op, const std::string& dtype) {
-  for (auto& tensor : op.inputs) tensor.dtype = dtype;
-  for (auto& tensor : op.outputs) tensor.dtype = dtype;
+  const auto* format = std::ranges::find(sim::kDtypes, dtype, &sim::Dtype::name);
+  for (auto* tensors : {&op.inputs, &op.outputs}) {
+    for (testing::TensorCase& tensor : *tensors) {
+      tensor.dtype = dtype;
+      tensor.bytes = format->bits / 8;
+      for (const std::int64_t size : tensor.shape) tensor.bytes *= size;
+    }
+  }
   return op;
 }
 
@@ -114,6 +125,49 @@ TEST(ShippedPrices, SkipWhatACausalMaskHides) {
     const double whole = Us(Attention(8192, 8192, "bf16", false), kind);
     EXPECT_LT(Us(Attention(8192, 8192), kind), 0.75 * whole) << kind;
     EXPECT_GT(Us(Attention(8192, 8192), kind), 0.4 * whole) << kind;
+  }
+}
+
+OpCase OfExperts(std::int64_t rows, std::int64_t experts, std::int64_t depth, std::int64_t columns,
+                 std::int64_t choices) {
+  return Of({"GroupedMatMul",
+             2.0 * static_cast<double>(rows * depth) * static_cast<double>(columns),
+             {{{rows, depth}}, {{experts, depth, columns}}},
+             {{{rows, columns}}},
+             {{"choices", sim::Attribute{choices}}}},
+            "bf16");
+}
+
+// Layers of AIConfigurator's on an H100: tokens, experts, choices, width, units, us.
+TEST(ShippedPrices, ProductsOfExpertsAddUpToTheirLayer) {
+  const std::array<double, 6> layers[] = {{64, 8, 2, 4096, 7168, 497.4},
+                                          {8192, 8, 2, 4096, 14336, 11202.9},
+                                          {80, 256, 8, 6144, 1024, 3331.9},
+                                          {1024, 8, 2, 6144, 4096, 589.9}};
+  for (const auto& layer : layers) {
+    const auto at = [&](std::size_t i) { return static_cast<std::int64_t>(layer[i]); };
+    const std::int64_t rows = at(0) * at(2);
+    const double up = Us(OfExperts(rows, at(1), at(3), at(4), at(2)), "h100");
+    const double down = Us(OfExperts(rows, at(1), at(4), at(3), at(2)), "h100");
+    EXPECT_NEAR((2 * up + down) / layer[5], 1, 0.25) << layer[0] << ' ' << layer[4];
+  }
+}
+
+// As published of FlashAttention 2 to 4 (shape_prices.h).
+TEST(ShippedPrices, GradientsOfAttentionTakeTwoAndAHalfToThreeAndAHalfTimes) {
+  for (const char* kind : {"a100", "h100", "b200", "l40s"}) {
+    for (const std::int64_t length : {512, 2048, 8192}) {
+      const std::vector<std::int64_t> query = {4, 32, length, 128}, key = {4, 8, length, 128};
+      const OpCase forward = Attention(length, length);
+      const OpCase backward = Of({"AttentionGrad",
+                                  2.5 * forward.flops,
+                                  {{query}, {query}, {key}, {key}},
+                                  {{query}, {key}, {key}},
+                                  {{"causal", sim::Attribute{true}}}},
+                                 "bf16");
+      EXPECT_NEAR(Us(backward, kind) / Us(forward, kind), 3, 0.6) << kind << ' ' << length;
+      EXPECT_EQ(PriceOf(*MakeCostModel(""), backward, kind)->tier, sim::Tier::kStructural);
+    }
   }
 }
 

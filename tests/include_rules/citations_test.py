@@ -4,13 +4,13 @@ allowed must not be reported."""
 
 import os
 import sys
-import tempfile
 import unittest
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 import citations  # noqa: E402
+from tree import TreeTest  # noqa: E402
 
 # In capitals, as they are not written here: this test cites none.
 design, papers, peers, protocol, queue = (name.upper() for name in ("design", "papers", "peers", "protocol", "gpu-queue"))
@@ -44,18 +44,10 @@ PLANTED = (
 )
 
 
-class Citations(unittest.TestCase):
+class Citations(TreeTest):
     def setUp(self):
-        self._folder = tempfile.TemporaryDirectory()
-        self.addCleanup(self._folder.cleanup)
+        super().setUp()
         self._write(CLEAN)
-
-    def _write(self, files):
-        for path, text in files.items():
-            full = os.path.join(self._folder.name, path)
-            os.makedirs(os.path.dirname(full), exist_ok=True)
-            with open(full, "w", encoding="utf-8") as file:
-                file.write(text)
 
     def test_what_is_allowed_is_not_reported(self):
         self.assertEqual(citations.faults(self._folder.name), [])

@@ -3,13 +3,13 @@
 
 import os
 import sys
-import tempfile
 import unittest
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 import include_rules  # noqa: E402
+from tree import TreeTest  # noqa: E402
 
 # A tree that breaks nothing, with everything that is allowed and close to what is not.
 CLEAN = {
@@ -93,18 +93,7 @@ PLANTED = (
 )
 
 
-class IncludeRules(unittest.TestCase):
-    def setUp(self):
-        self._folder = tempfile.TemporaryDirectory()
-        self.addCleanup(self._folder.cleanup)
-
-    def _write(self, files):
-        for path, text in files.items():
-            full = os.path.join(self._folder.name, path)
-            os.makedirs(os.path.dirname(full), exist_ok=True)
-            with open(full, "w", encoding="utf-8") as file:
-                file.write(text)
-
+class IncludeRules(TreeTest):
     def test_what_is_allowed_is_not_reported(self):
         self._write(CLEAN)
         self.assertEqual(include_rules.broken_rules(self._folder.name), [])

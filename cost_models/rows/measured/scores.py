@@ -1,22 +1,15 @@
 """Errors and orders of predictions."""
 import math
 
+import numpy as np
+
 CLOSE = 2  # of times that differ by less the order says more
-
-
-def quantile(values, share):
-    """Between the two nearest in order, linearly."""
-    ordered = sorted(values)
-    at = share * (len(ordered) - 1)
-    low = math.floor(at)
-    high = min(low + 1, len(ordered) - 1)
-    return ordered[low] + (ordered[high] - ordered[low]) * (at - low)
 
 
 def errors(ratios):
     """Median and 90th percentile of |predicted / measured - 1|, and the median with its sign."""
     off = [abs(ratio - 1) for ratio in ratios]
-    return quantile(off, 0.5), quantile(off, 0.9), quantile(ratios, 0.5) - 1
+    return np.quantile(off, 0.5), np.quantile(off, 0.9), np.quantile(ratios, 0.5) - 1
 
 
 def tau(measured, predicted, apart=math.inf):

@@ -27,12 +27,6 @@ def prediction(source, gpu, name, us, ratio, **others):
 
 
 class Scores(unittest.TestCase):
-    def test_quantiles_lie_between_their_neighbours(self):
-        self.assertEqual(scores.quantile([3, 1, 2], 0.5), 2)
-        self.assertEqual(scores.quantile([1, 2, 3, 4], 0.5), 2.5)
-        self.assertAlmostEqual(scores.quantile(range(11), 0.9), 9)
-        self.assertEqual(scores.quantile([7], 0.9), 7)
-
     def test_errors_have_no_sign_and_the_bias_has(self):
         median, high, bias = scores.errors([0.8, 0.9, 1.3])
         self.assertAlmostEqual(median, 0.2)
