@@ -65,7 +65,8 @@ std::optional<double> EventShare(const std::vector<const Sample*>& samples, doub
 
 class RowSampler {
  public:
-  RowSampler(const RowsFitOptions& options, const Catalogue& catalogue) : options_(options), catalogue_(catalogue) {}
+  RowSampler(const RowsFitOptions& options, const Catalogue& catalogue)
+      : options_(options), catalogue_(catalogue) {}
 
   RowSamples Run(const std::vector<MeasuredRows>& tables) {
     for (const MeasuredRows& table : tables) Take(table);
@@ -101,8 +102,8 @@ class RowSampler {
   void Take(const MeasuredRows& table) {
     if (table.unreadable > 0) {
       rows_.left_out.Add(table.facts.contains("device") ? table.facts.at("device") : table.source,
-                    "whose time or dimensions are no positive numbers",
-                    fmt::format("{}:{}", table.source, table.first_unreadable), table.unreadable);
+                         "whose time or dimensions are no positive numbers",
+                         fmt::format("{}:{}", table.source, table.first_unreadable), table.unreadable);
     }
     const auto time = table.facts.find("time");
     const bool is_device_time = time != table.facts.end() && time->second == "device";
@@ -150,8 +151,8 @@ class RowSampler {
       const auto& [low, high] = ends.at(key_of(*sample));
       if (high < kDisagreement * low) return false;
       rows_.left_out.Add(std::string(sample->kind),
-                    fmt::format("of shapes whose times disagree by {} times and more", kDisagreement),
-                    sample->Place());
+                         fmt::format("of shapes whose times disagree by {} times and more", kDisagreement),
+                         sample->Place());
       return true;
     });
   }
