@@ -182,6 +182,7 @@ std::optional<sim::Price> ShapePrices::Price(const OpWork& given, const sim::Dev
     const double share = ShareOfPrompt(*work.attention);
     const auto decode = Micros(work, "decode", *sheet);
     if (share < 1 && decode) us = PortableExp((1 - share) * PortableLog(*decode) + share * PortableLog(*us));
+    *us *= 1 + share * (SlownessOf(work.attention->kernel, sheet->chip) - 1);
   }
   *us *= factor;
   const double size = IsContraction(work.op_class) ? work.flops : work.bytes;

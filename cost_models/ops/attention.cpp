@@ -33,6 +33,13 @@ double AttentionShape::ElementsOfKeys() const {
   return batch * key_heads * seen * (size + value_size);
 }
 
+double SlownessOf(AttentionKernel kernel, std::string_view chip) {
+  constexpr double kFlash2 = 1.7, kFlash1Triton = 1.8;
+  if (kernel == AttentionKernel::kCurrent) return 1;
+  const double flash_2 = chip == "GH100" || chip == "GB100" ? kFlash2 : 1;
+  return kernel == AttentionKernel::kFlash2 ? flash_2 : flash_2 * kFlash1Triton;
+}
+
 std::optional<AttentionShape> AttentionOf(const sim::OpGraph& graph, const sim::Op& op) {
   const bool backward = op.type == "AttentionGrad";
   if (!backward && op.type != "Attention") return std::nullopt;
@@ -60,6 +67,10 @@ std::optional<AttentionShape> AttentionOf(const sim::OpGraph& graph, const sim::
   shape.value_size = (*value)[3];
   shape.window = std::max(0.0, number("window").value_or(0));
   shape.is_causal = sim::FindBool(op.attributes, "causal").value_or(false);
+  const auto kernel = sim::FindString(op.attributes, "kernel");
+  shape.kernel = kernel == "flash_2"          ? AttentionKernel::kFlash2
+                 : kernel == "flash_1_triton" ? AttentionKernel::kFlash1Triton
+                                              : AttentionKernel::kCurrent;
   return shape;
 }
 

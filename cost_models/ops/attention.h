@@ -2,10 +2,14 @@
 #pragma once
 
 #include <optional>
+#include <string_view>
 
 #include "sim/op_graph.h"
 
 namespace stowplan::cost_models {
+
+// Kernels of earlier libraries. Rows are of the libraries of 2025, so that kCurrent takes what they say.
+enum class AttentionKernel { kCurrent, kFlash2, kFlash1Triton };
 
 struct AttentionShape {
   double batch = 1;
@@ -17,6 +21,7 @@ struct AttentionShape {
   double value_size = 64;
   double window = 0;       // keys that a query sees at most; 0 = all
   bool is_causal = false;  // the last query sees all keys, each one before it one less
+  AttentionKernel kernel = AttentionKernel::kCurrent;
 
   // Keys that queries see, over one head of one sequence.
   double Pairs() const;
@@ -31,5 +36,10 @@ struct AttentionShape {
 // `past`, keys of a cache that are no input's. Attributes `causal` and `window` say what is skipped. Empty where shapes do
 // not make an attention.
 std::optional<AttentionShape> AttentionOf(const sim::OpGraph& graph, const sim::Op& op);
+
+// Times of the current kernel that this one takes, where queries are of a prompt. FlashAttention-3 is 1.5 to 2 times faster than
+// FlashAttention-2 on a GH100 (Shah et al., arXiv:2407.08608, section 1; assumed of a GB100, too), and FlashAttention-2 is 1.3 to
+// 2.5 times faster than FlashAttention in Triton (Dao, arXiv:2307.08691, section 4). Taken are the geometric middles.
+double SlownessOf(AttentionKernel kernel, std::string_view chip);
 
 }  // namespace stowplan::cost_models

@@ -171,6 +171,22 @@ TEST(ShippedPrices, GradientsOfAttentionTakeTwoAndAHalfToThreeAndAHalfTimes) {
   }
 }
 
+// FlashAttention-2 uses no unit that is new in an H100; decoding is bound by memory with any kernel (attention.h).
+TEST(ShippedPrices, EarlierKernelsOfAttentionTakeLongerOverAPrompt) {
+  for (const char* kind : {"a100", "h100", "b200", "l40s"}) {
+    const auto us = [&](std::int64_t queries, const char* kernel) {
+      OpCase op = Attention(queries, 8192);
+      op.attributes.emplace_back("kernel", sim::Attribute{std::string(kernel)});
+      return Us(op, kind);
+    };
+    const bool is_later = std::string_view(kind) == "h100" || std::string_view(kind) == "b200";
+    EXPECT_EQ(us(8192, "current"), Us(Attention(8192, 8192), kind)) << kind;
+    EXPECT_NEAR(us(8192, "flash_2") / us(8192, "current"), is_later ? 1.75 : 1, is_later ? 0.25 : 0) << kind;
+    EXPECT_NEAR(us(8192, "flash_1_triton") / us(8192, "flash_2"), 1.9, 0.6) << kind;
+    EXPECT_EQ(us(1, "flash_1_triton"), us(1, "current")) << kind;
+  }
+}
+
 // From decoding to a prompt, one query more never makes a jump.
 TEST(ShippedPrices, GrowSmoothlyFromDecodingToAPrompt) {
   for (const char* kind : {"a100", "h100", "h200", "b200", "l40s"}) {

@@ -1,9 +1,9 @@
 """Steps of MPT models (mosaicml/llm-foundry, README of its benchmarks, Apache-2.0): bf16, FSDP, tokens/s of a GPU.
 
 Predicted is one micro-batch, forward and backward, on one GPU with all weights in bf16, as FSDP gathers them. With activation checkpointing each
-layer's forward pass is repeated. What FSDP sends is not in it, so that a predicted time should be below the measured one where sending does not
-hide behind computing. Adam on an eighth of f32 weights moves about as many bytes as the plain update in bf16 that stands for it. Of rows that
-differ in GPUs alone, the one with the fewest; beyond one host of eight, none.
+layer's forward pass is repeated. Attention is the kernel of that time. What FSDP sends is not in it, so that a predicted time should be below the
+measured one where sending does not hide behind computing. Adam on an eighth of f32 weights moves about as many bytes as the plain update in bf16
+that stands for it. Of rows that differ in GPUs alone, the one with the fewest; beyond one host of eight, none.
 """
 import csv
 import functools
@@ -17,6 +17,8 @@ MODELS = {"125m": (12, 768, 12), "350m": (24, 1024, 16), "760m": (24, 1536, 12),
           "13b": (40, 5120, 40), "30b": (48, 7168, 56), "70b": (80, 8192, 64)}
 VOCABULARY = 50368
 HOST = 8
+#: `attn_impl: triton` of the runs' configuration (scripts/train/benchmarking, PyTorch 1.13)
+KERNEL = "flash_1_triton"
 
 
 def sizes(model, sequence):
@@ -43,9 +45,13 @@ def cases(data):
 
 def _step(model, sequence, micro, repeated):
     import torch
-    from stowplan import capture
+    from stowplan import Graph, capture
 
     from .decoder_model import Decoder, made
     net = made("bf16", lambda: Decoder(sizes(model, sequence), repeated=repeated))
     tokens = torch.zeros(micro, sequence, dtype=torch.int64, device="meta")
-    return capture.graph(net, (tokens,), train=True, optimizer="sgd", name=f"mpt-{model}")
+    graph = capture.graph(net, (tokens,), train=True, optimizer="sgd", name=f"mpt-{model}").to_dict()
+    for op in graph["ops"]:
+        if op["type"] in ("Attention", "AttentionGrad"):
+            op["attributes"]["kernel"] = KERNEL
+    return Graph.from_dict(graph)
