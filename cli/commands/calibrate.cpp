@@ -224,13 +224,12 @@ class CalibrateCommand : public Command {
           "--steps, --cold, --tf32 and --json belong to recordings, not to tables of measured ops.");
     const Outputs outputs = CheckedOutputs(".csv");
     cost_models::RowsFitOptions options{.kinds = {},
-                                        .only = {},
                                         .name = name_,
                                         .command = problem::CurrentProvenance().command,
                                         .commit = problem::CurrentProvenance().RevisionText(),
                                         .progress = {}};
     for (const auto& [device, kind] : Options().kinds) {
-      (device == "gpu" ? options.only : options.kinds[device]) = kind;
+      (device == "gpu" ? options.kinds.only : options.kinds.of[device]) = kind;
     }
     options.progress = [](const std::string& what) { output::Tell(fmt::format("fitting {}\n", what)); };
     std::vector<cost_models::MeasuredRows> tables;

@@ -65,8 +65,7 @@ std::optional<double> EventShare(const std::vector<const Sample*>& samples, doub
 
 class RowSampler {
  public:
-  RowSampler(const RowsFitOptions& options, const Catalogue& catalogue)
-      : options_(options), catalogue_(catalogue) {}
+  RowSampler(const KindsOfRows& kinds, const Catalogue& catalogue) : kinds_(kinds), catalogue_(catalogue) {}
 
   RowSamples Run(const std::vector<MeasuredRows>& tables) {
     for (const MeasuredRows& table : tables) Take(table);
@@ -81,9 +80,9 @@ class RowSampler {
 
  private:
   std::string KindOf(const MeasuredRow& row, const MeasuredRows& table) const {
-    const auto given = options_.kinds.find(row.device);
-    std::string kind = given != options_.kinds.end() ? given->second : row.device;
-    if (kind.empty()) kind = options_.only;
+    const auto given = kinds_.of.find(row.device);
+    std::string kind = given != kinds_.of.end() ? given->second : row.device;
+    if (kind.empty()) kind = kinds_.only;
     const DeviceSheet* sheet = catalogue_.FindSheet(kind);
     const std::string place = fmt::format("{}:{}", table.source, row.line);
     if (sheet == nullptr) {
@@ -110,8 +109,8 @@ class RowSampler {
     for (const MeasuredRow& row : table.rows) {
       const std::string kind = KindOf(row, table);
       const std::string place = fmt::format("{}:{}", table.source, row.line);
-      if (!options_.only.empty() && kind != options_.only) {
-        rows_.left_out.Add(kind, "of another GPU than " + options_.only, place);
+      if (!kinds_.only.empty() && kind != kinds_.only) {
+        rows_.left_out.Add(kind, "of another GPU than " + kinds_.only, place);
         continue;
       }
       auto sample = std::make_unique<Sample>();
@@ -211,7 +210,7 @@ class RowSampler {
     }
   }
 
-  const RowsFitOptions& options_;
+  const KindsOfRows& kinds_;
   const Catalogue& catalogue_;
   RowSamples rows_;
 };
@@ -227,9 +226,9 @@ bool IsHeldOut(const MeasuredRow& row) {
   return (Fnv1a(row.shape) >> 32) % 5 == 0;
 }
 
-RowSamples SamplesOf(const std::vector<MeasuredRows>& tables, const RowsFitOptions& options,
+RowSamples SamplesOf(const std::vector<MeasuredRows>& tables, const KindsOfRows& kinds,
                      const Catalogue& catalogue) {
-  return RowSampler(options, catalogue).Run(tables);
+  return RowSampler(kinds, catalogue).Run(tables);
 }
 
 }  // namespace stowplan::cost_models

@@ -12,8 +12,8 @@
 
 #include <fmt/format.h>
 
+#include "cost_models/calibration/measured_rows.h"
 #include "cost_models/calibration/ratio_tables_fit.h"
-#include "cost_models/calibration/rows_fit.h"
 
 namespace stowplan::cost_models {
 
@@ -62,12 +62,17 @@ class LeftOut {
   std::map<std::pair<std::string, std::string>, std::pair<std::int64_t, std::string>> reasons_;
 };
 
+struct KindsOfRows {
+  std::map<std::string, std::string> of;  // a device of the rows, {"T4": "t4"}; else it is a kind's name
+  std::string only;                       // the kind that all rows are to be of; empty = any
+};
+
 struct RowSamples {
   std::vector<std::unique_ptr<Sample>> samples;  // in the order of the tables; without features and ratio
   LeftOut left_out;
 };
 // Keeps pointers into the tables and the catalogue. Throws InputError as FitRows().
-RowSamples SamplesOf(const std::vector<MeasuredRows>& tables, const RowsFitOptions& options,
+RowSamples SamplesOf(const std::vector<MeasuredRows>& tables, const KindsOfRows& kinds,
                      const Catalogue& catalogue);
 
 // A fifth of the shapes, the same on every GPU and in every number format, in any order of the rows.

@@ -118,7 +118,7 @@ class RowsFitter {
       : tables_(tables),
         options_(options),
         catalogue_(catalogue),
-        rows_(SamplesOf(tables, options, catalogue)) {}
+        rows_(SamplesOf(tables, options.kinds, catalogue)) {}
 
   RowsFit Run() {
     for (auto& sample : rows_.samples) {

@@ -23,15 +23,13 @@
 #include <string>
 #include <vector>
 
-#include "cost_models/calibration/measured_rows.h"
+#include "cost_models/calibration/row_samples.h"
 #include "cost_models/parameters/parameters.h"
 
 namespace stowplan::cost_models {
 
 struct RowsFitOptions {
-  std::map<std::string, std::string>
-      kinds;         // of a device of the rows, {"T4": "t4"}; else it is a kind's name
-  std::string only;  // the kind that all rows are to be of; empty = any
+  KindsOfRows kinds;
   std::string name;  // of the parameters; else the machine's
   std::string command;
   std::string commit;

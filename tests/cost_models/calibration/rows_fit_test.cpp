@@ -47,7 +47,7 @@ std::string Products(double share, const std::string& more = "") {
 
 RowsFit FitOf(const std::string& csv, const std::string& only = "") {
   RowsFitOptions options;
-  options.only = only;
+  options.kinds.only = only;
   options.commit = "of a test";
   return FitRows({ParseMeasuredRows(csv, "rows.csv")}, options, BuiltinCatalogue());
 }
