@@ -4,6 +4,8 @@
 #include <cmath>
 #include <tuple>
 
+#include <fmt/format.h>
+
 #include "sim/base/error.h"
 #include "sim/base/fnv.h"
 #include "sim/base/nearest_name.h"
@@ -224,6 +226,26 @@ std::optional<double> MedianIfAny(const std::vector<double>& values) {
 bool IsHeldOut(const MeasuredRow& row) {
   // The high bits: the lowest ones are the last character's.
   return (Fnv1a(row.shape) >> 32) % 5 == 0;
+}
+
+std::string Sample::Place() const {
+  return fmt::format("{}:{}", source, row->line);
+}
+
+void LeftOut::Add(const std::string& kind, const std::string& why, const std::string& place,
+                  std::int64_t rows) {
+  auto& [count, first] = reasons_[{kind, why}];
+  if (count == 0) first = place;
+  count += rows;
+}
+
+std::vector<std::string> LeftOut::Sentences() const {
+  std::vector<std::string> sentences;
+  for (const auto& [key, value] : reasons_) {
+    sentences.push_back(fmt::format("{}: left out {} row{} {} (first: {})", key.first, value.first,
+                                    value.first == 1 ? "" : "s", key.second, value.second));
+  }
+  return sentences;
 }
 
 RowSamples SamplesOf(const std::vector<MeasuredRows>& tables, const KindsOfRows& kinds,

@@ -10,8 +10,6 @@
 #include <utility>
 #include <vector>
 
-#include <fmt/format.h>
-
 #include "cost_models/calibration/measured_rows.h"
 #include "cost_models/calibration/ratio_tables_fit.h"
 
@@ -35,7 +33,7 @@ struct Sample {
 
   // Behind the host: within a quarter of the floor, it says nothing of the device.
   bool hidden() const { return row->us < 1.25 * floor_us; }
-  std::string Place() const { return fmt::format("{}:{}", source, row->line); }
+  std::string Place() const;
   double size() const { return IsContraction(row->work.op_class) ? row->work.flops : row->work.bytes; }
 };
 
@@ -44,19 +42,8 @@ using Samples = std::vector<const Sample*>;
 // Rows that are left out, by kind and reason, with the place of the first.
 class LeftOut {
  public:
-  void Add(const std::string& kind, const std::string& why, const std::string& place, std::int64_t rows = 1) {
-    auto& [count, first] = reasons_[{kind, why}];
-    if (count == 0) first = place;
-    count += rows;
-  }
-  std::vector<std::string> Sentences() const {
-    std::vector<std::string> sentences;
-    for (const auto& [key, value] : reasons_) {
-      sentences.push_back(fmt::format("{}: left out {} row{} {} (first: {})", key.first, value.first,
-                                      value.first == 1 ? "" : "s", key.second, value.second));
-    }
-    return sentences;
-  }
+  void Add(const std::string& kind, const std::string& why, const std::string& place, std::int64_t rows = 1);
+  std::vector<std::string> Sentences() const;
 
  private:
   std::map<std::pair<std::string, std::string>, std::pair<std::int64_t, std::string>> reasons_;
