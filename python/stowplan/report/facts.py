@@ -113,6 +113,17 @@ class Facts:
         close = self.close(kind)
         return 100 * close.median if close else None
 
+    @property
+    def order(self) -> Optional[accuracy.Order]:
+        """Of the methods of the first block, against the paper's."""
+        orders = [one for one in accuracy.orders(self.table) if one.block is self.table.blocks[0]]
+        return orders[0] if orders else None
+
+    def otherwise(self, ours: str, theirs: str) -> Tuple[int, int]:
+        """In how many rows the gain of ours is more than ten points away from the paper's, and of how many."""
+        pairs = self.pairs(ours, theirs, published=True)
+        return sum(abs(a.median / b.median - a.published / b.published) > 0.1 for a, b in pairs), len(pairs)
+
     # ---- claims
 
     def counts(self, of_paper: bool) -> Dict[str, int]:
