@@ -4,6 +4,7 @@
 #include <cmath>
 #include <initializer_list>
 
+#include "cost_models/models/alignment.h"
 #include "cost_models/ops/number_formats.h"
 #include "cost_models/ops/portable_math.h"
 #include "cost_models/ops/roofline.h"
@@ -17,10 +18,18 @@ constexpr double kLawProduct = 1.25, kLawBatchedProduct = 0.65, kLawAttention = 
 constexpr double kLawPointwise = 1.02, kLawConvolution = 1.12, kLawStem = 0.17, kLawGrouped = 0.88;
 constexpr double kLawDepthwise = 0.36;  // of the peak of f32
 constexpr double kLawShortDepth = 33, kLawPaddingPower = 0.67, kLawMisaligned = 0.92, kLawNarrowGroup = 29;
-// Shares of the bandwidth.
-constexpr double kLawOfContraction = 0.97, kLawOfDepthwise = 0.50, kLawPlain = 0.97, kLawFunction = 0.56,
-                 kLawShortRow = 125;
-constexpr double kLawSoftmax = 0.97, kLawReduction = 0.78, kLawWindows = 0.20, kLawMoved = 0.71;
+// Shares of the bandwidth, of HBM only in formats of 16 bits and less.
+struct Shares {
+  double gddr, hbm;
+
+  double Of(const DeviceSheet& sheet) const { return sheet.has_hbm ? hbm : gddr; }
+};
+constexpr Shares kLawOfContraction = {0.97, 0.93}, kLawOfDepthwise = {0.50, 0.50}, kLawPlain = {0.97, 0.93},
+                 kLawFunction = {0.56, 0.68}, kLawSoftmax = {0.97, 0.65}, kLawReduction = {0.78, 0.78},
+                 kLawWindows = {0.20, 0.20}, kLawMoved = {0.71, 0.40}, kLawGathered = {0.71, 0.16};
+constexpr Shares kLawLayerNorm = {0.97, 0.66}, kLawShortRow = {125, 530};
+// Elements a us a multiprocessor, of rows that a block computes and no warp.
+constexpr double kLawOfSoftmaxBlocks = 1300, kLongestRowOfWarp = 1024;
 constexpr double kLawPower = 8;
 // Gradients of a convolution over its forward pass.
 struct Gradients {
@@ -49,8 +58,9 @@ double Powered(double x, double power) {
   return PortableExp(power * PortableLog(x));
 }
 
-// How much longer than flops / peak the arithmetic of a product of matrices takes.
-double ProductFactor(const OpWork& work, const MatrixProduct& product) {
+// How much longer than flops / peak the arithmetic of a product of matrices takes, whose columns and depth were `given` before
+// they were padded to whole vectors.
+double ProductFactor(const OpWork& work, const MatrixProduct& product, const MatrixProduct& given) {
   const bool is_convolution = work.op_class != OpClass::kGemm;
   const double taps = is_convolution ? std::max(1.0, work.taps) : 1;
   const double channels = std::max(1.0, product.depth / taps);
@@ -59,7 +69,8 @@ double ProductFactor(const OpWork& work, const MatrixProduct& product) {
   if (is_convolution && channels <= 4) return 1 / kLawStem;
   const double padding = PaddedTo(product.columns, 64) * PaddedTo(channels, 32) *
                          (product.count > 1 ? PaddedTo(product.rows, 64) : 1);
-  const bool misaligned = std::fmod(product.columns, 8) != 0 || std::fmod(channels, 8) != 0;
+  const bool misaligned =
+      std::fmod(given.columns, 8) != 0 || std::fmod(std::max(1.0, given.depth / taps), 8) != 0;
   const double share = is_pointwise        ? kLawPointwise
                        : is_convolution    ? kLawConvolution
                        : product.count > 1 ? kLawBatchedProduct
@@ -74,11 +85,16 @@ double GradientFactor(const OpWork& work) {
   return work.type.ends_with("BackpropFilter") ? of.filter : 1;
 }
 
-double BandwidthShare(const OpWork& work) {
+bool IsLayerNorm(const OpWork& work) {
+  return work.type.starts_with("LayerNorm") || work.type.starts_with("RMSNorm");
+}
+
+const Shares& BandwidthShares(const OpWork& work, const DeviceSheet& sheet) {
   switch (work.op_class) {
     case OpClass::kDepthwise:
       return kLawOfDepthwise;
     case OpClass::kElementwise:
+      if (work.broadcasts && sheet.has_hbm) return kLawMoved;
       return IsOneOf(work.type, {"Gelu", "GeluGrad", "Swish", "SwishGrad", "Tanh", "TanhGrad", "Erf", "Mish"})
                  ? kLawFunction
                  : kLawPlain;
@@ -86,10 +102,9 @@ double BandwidthShare(const OpWork& work) {
       return work.type.find("Pool") != work.type.npos ? kLawWindows : kLawReduction;
     case OpClass::kNormalisation:
       if (work.family == "softmax") return kLawSoftmax;
-      return work.type.starts_with("LayerNorm") || work.type.starts_with("RMSNorm")
-                 ? kLawPlain / (1 + kLawShortRow / std::max(work.row, 1.0))
-                 : kLawPlain;
+      return IsLayerNorm(work) ? kLawLayerNorm : kLawPlain;
     case OpClass::kDataMovement:
+      if (work.type.starts_with("Gather") || work.type == "EmbeddingBag") return kLawGathered;
       return work.type == "Resize" ? kLawWindows : kLawMoved;
     case OpClass::kOptimizer:
       return kLawPlain;
@@ -98,32 +113,46 @@ double BandwidthShare(const OpWork& work) {
   }
 }
 
+double BandwidthShare(const OpWork& work, const DeviceSheet& sheet) {
+  const double share = BandwidthShares(work, sheet).Of(sheet);
+  return IsLayerNorm(work) ? share / (1 + kLawShortRow.Of(sheet) / std::max(work.row, 1.0)) : share;
+}
+
+// Of softmax two sums over a row, which wait for each other.
+double BlockMicros(const OpWork& work, const DeviceSheet& sheet) {
+  return work.family == "softmax" && work.row > kLongestRowOfWarp
+             ? work.elements / (kLawOfSoftmaxBlocks * sheet.multiprocessors)
+             : 0;
+}
+
+// Nothing for what is no product of the law's.
+std::optional<double> LawArithmeticMicros(const OpWork& work, const OpWork& given, const DeviceSheet& sheet) {
+  const std::string_view units = UnitsOf(TableFormatOf(work, sheet));
+  if (!IsOneOf(units, {"f16", "bf16", "tf32", "f8", "f4", "i8"}) || work.steps > 1 || work.flops <= 0)
+    return std::nullopt;
+  if (work.op_class == OpClass::kDepthwise) return work.flops / (sheet.peak_f32 * kLawDepthwise) * 1e6;
+  if (work.attention)
+    return ArithmeticMicros(work, sheet) * PaddedTo(work.attention->keys, 64) / kLawAttention;
+  if (!work.product || work.op_class == OpClass::kRecurrentGemm) return std::nullopt;
+  return std::max(ArithmeticMicros(work, sheet) * ProductFactor(work, *work.product, *given.product),
+                  UnalignedMicros(given, sheet));
+}
+
 }  // namespace
 
-std::optional<double> TensorLawMicros(const OpWork& work, const DeviceSheet& sheet) {
+std::optional<double> TensorLawMicros(const OpWork& given, const DeviceSheet& sheet) {
+  const OpWork work = PaddedToVectors(given);
   if (sheet.peak_tf32 <= 0 || sheet.multiprocessors == 0 || work.op_class == OpClass::kNothing)
     return std::nullopt;
   // HBM reaches less of its sheet than the GDDR that taught the law; what moves f32 has tables of cards with it.
   if (!IsContraction(work.op_class) && work.dtype == "f32" && sheet.has_hbm) return std::nullopt;
-  double arithmetic = 0;
-  if (IsContraction(work.op_class)) {
-    const std::string_view units = UnitsOf(TableFormatOf(work, sheet));
-    if (!IsOneOf(units, {"f16", "bf16", "tf32", "f8", "f4", "i8"}) || work.steps > 1 || work.flops <= 0)
-      return std::nullopt;
-    if (work.op_class == OpClass::kDepthwise) {
-      arithmetic = work.flops / (sheet.peak_f32 * kLawDepthwise) * 1e6;
-    } else if (work.attention) {
-      arithmetic = ArithmeticMicros(work, sheet) * PaddedTo(work.attention->keys, 64) / kLawAttention;
-    } else if (work.product && work.op_class != OpClass::kRecurrentGemm) {
-      arithmetic = ArithmeticMicros(work, sheet) * ProductFactor(work, *work.product);
-    } else {
-      return std::nullopt;
-    }
-  }
-  const double memory =
-      MemoryMicros(work, sheet) * (1 + work.read_again / std::max(work.bytes, 1.0)) / BandwidthShare(work);
+  std::optional<double> arithmetic = BlockMicros(work, sheet);
+  if (IsContraction(work.op_class)) arithmetic = LawArithmeticMicros(work, given, sheet);
+  if (!arithmetic) return std::nullopt;
+  const double memory = MemoryMicros(work, sheet) * (1 + work.read_again / std::max(work.bytes, 1.0)) /
+                        BandwidthShare(work, sheet);
   return std::max(
-      {sheet.kernel_us, ColdMicros(work, sheet), Root(arithmetic, memory) * GradientFactor(work)});
+      {sheet.kernel_us, ColdMicros(work, sheet), Root(*arithmetic, memory) * GradientFactor(work)});
 }
 
 }  // namespace stowplan::cost_models
