@@ -3,11 +3,11 @@
 // Matrix kernels load vectors of 16 bytes, so such a product takes at least as long as the one padded to whole vectors. Where
 // a row has an odd number of elements, not even the 4 bytes of an asynchronous copy fit, and libraries fall back on kernels of
 // Turing that load elements one by one. Those reach 0.47 TFLOP/s a multiprocessor, whatever the card's peak: bmm of bf16 with
-// 3,137 and 5,185 tokens in four shapes on an H100 (0.39 to 0.54; AMD-AGI/TraceLens@171dd74, MIT). The law's batched products
-// of f16 with 49 and 197 tokens on an RTX 3090 agree (0.5).
+// 3,137 and 5,185 tokens in four shapes on an H100 (0.39 to 0.54; AMD-AGI/TraceLens@171dd74, MIT).
+// Whole models on an RTX 3090 agree: the law's batched products, many of them of 49 and 197 tokens, reach 0.5 there.
 //
-// No term for softmax: odd rows of f32 take as long as even ones (NeuSight's 3,000 rows on A100, P100 and T4).
-// DeepBench pads its products and says nothing of this.
+// No term for softmax: odd rows of f32 take as long as even ones (NeuSight's 1,750 rows on A100, P100 and T4 each). DeepBench's
+// odd products are as fast as even ones, but its benchmark pads them (recalled).
 #pragma once
 
 #include "cost_models/ops/op_work.h"

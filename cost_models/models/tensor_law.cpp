@@ -17,6 +17,8 @@ namespace {
 constexpr double kLawProduct = 1.25, kLawBatchedProduct = 0.65, kLawAttention = 0.42;
 constexpr double kLawPointwise = 1.02, kLawConvolution = 1.12, kLawStem = 0.17, kLawGrouped = 0.88;
 constexpr double kLawDepthwise = 0.36;  // of the peak of f32
+// FLOP/us of a multiprocessor: what kLawStem is on the card that taught it.
+constexpr double kLawStemRate = 0.147e6, kChannelsOfStem = 4;
 constexpr double kLawShortDepth = 33, kLawPaddingPower = 0.67, kLawMisaligned = 0.92, kLawNarrowGroup = 29;
 // Shares of the bandwidth, of HBM only in formats of 16 bits and less.
 struct Shares {
@@ -30,6 +32,7 @@ constexpr Shares kLawOfContraction = {0.97, 0.93}, kLawOfDepthwise = {0.50, 0.50
 constexpr Shares kLawLayerNorm = {0.97, 0.66}, kLawShortRow = {125, 530};
 // Elements a us a multiprocessor, of rows that a block computes and no warp.
 constexpr double kLawOfSoftmaxBlocks = 1300, kLongestRowOfWarp = 1024;
+constexpr double kLawOfSums = 1.5;  // us: the sums of a layer norm, which wait for each other
 constexpr double kLawPower = 8;
 // Gradients of a convolution over its forward pass.
 struct Gradients {
@@ -58,25 +61,27 @@ double Powered(double x, double power) {
   return PortableExp(power * PortableLog(x));
 }
 
-// How much longer than flops / peak the arithmetic of a product of matrices takes, whose columns and depth were `given` before
-// they were padded to whole vectors.
-double ProductFactor(const OpWork& work, const MatrixProduct& product, const MatrixProduct& given) {
+// How much longer than flops / peak the arithmetic of a product of matrices takes.
+double ProductFactor(const OpWork& work, const MatrixProduct& product) {
   const bool is_convolution = work.op_class != OpClass::kGemm;
   const double taps = is_convolution ? std::max(1.0, work.taps) : 1;
   const double channels = std::max(1.0, product.depth / taps);
   const bool is_pointwise = is_convolution && taps == 1;
   if (is_convolution && product.count > 1) return (1 + kLawNarrowGroup / channels) / kLawGrouped;
-  if (is_convolution && channels <= 4) return 1 / kLawStem;
+  if (is_convolution && channels <= kChannelsOfStem) return 1 / kLawStem;
   const double padding = PaddedTo(product.columns, 64) * PaddedTo(channels, 32) *
                          (product.count > 1 ? PaddedTo(product.rows, 64) : 1);
-  const bool misaligned =
-      std::fmod(given.columns, 8) != 0 || std::fmod(std::max(1.0, given.depth / taps), 8) != 0;
+  const bool misaligned = std::fmod(product.columns, 8) != 0 || std::fmod(channels, 8) != 0;
   const double share = is_pointwise        ? kLawPointwise
                        : is_convolution    ? kLawConvolution
                        : product.count > 1 ? kLawBatchedProduct
                                            : kLawProduct;
   return (1 + kLawShortDepth / product.depth) * Powered(padding, kLawPaddingPower) / share /
          (misaligned ? kLawMisaligned : 1);
+}
+
+double ProductMicros(const OpWork& work, const DeviceSheet& sheet) {
+  return ArithmeticMicros(work, sheet) * ProductFactor(work, *work.product);
 }
 
 double GradientFactor(const OpWork& work) {
@@ -125,8 +130,15 @@ double BlockMicros(const OpWork& work, const DeviceSheet& sheet) {
              : 0;
 }
 
-// Nothing for what is no product of the law's.
-std::optional<double> LawArithmeticMicros(const OpWork& work, const OpWork& given, const DeviceSheet& sheet) {
+// Pixels of 3 channels are no vectors either: as with odd rows (alignment.h), the peak does not help.
+double StemMicros(const OpWork& work, const DeviceSheet& sheet) {
+  const bool is_stem = work.op_class == OpClass::kConvolution && work.product->count == 1 &&
+                       work.product->depth <= kChannelsOfStem * std::max(1.0, work.taps);
+  return is_stem ? work.flops / (kLawStemRate * sheet.multiprocessors) : 0;
+}
+
+// Of a product as given and padded. Nothing for what is no product of the law's.
+std::optional<double> LawArithmeticMicros(const OpWork& given, const OpWork& work, const DeviceSheet& sheet) {
   const std::string_view units = UnitsOf(TableFormatOf(work, sheet));
   if (!IsOneOf(units, {"f16", "bf16", "tf32", "f8", "f4", "i8"}) || work.steps > 1 || work.flops <= 0)
     return std::nullopt;
@@ -134,8 +146,8 @@ std::optional<double> LawArithmeticMicros(const OpWork& work, const OpWork& give
   if (work.attention)
     return ArithmeticMicros(work, sheet) * PaddedTo(work.attention->keys, 64) / kLawAttention;
   if (!work.product || work.op_class == OpClass::kRecurrentGemm) return std::nullopt;
-  return std::max(ArithmeticMicros(work, sheet) * ProductFactor(work, *work.product, *given.product),
-                  UnalignedMicros(given, sheet));
+  return std::max({ProductMicros(given, sheet), ProductMicros(work, sheet), UnalignedMicros(given, sheet),
+                   StemMicros(work, sheet)});
 }
 
 }  // namespace
@@ -147,12 +159,12 @@ std::optional<double> TensorLawMicros(const OpWork& given, const DeviceSheet& sh
   // HBM reaches less of its sheet than the GDDR that taught the law; what moves f32 has tables of cards with it.
   if (!IsContraction(work.op_class) && work.dtype == "f32" && sheet.has_hbm) return std::nullopt;
   std::optional<double> arithmetic = BlockMicros(work, sheet);
-  if (IsContraction(work.op_class)) arithmetic = LawArithmeticMicros(work, given, sheet);
+  if (IsContraction(work.op_class)) arithmetic = LawArithmeticMicros(given, work, sheet);
   if (!arithmetic) return std::nullopt;
   const double memory = MemoryMicros(work, sheet) * (1 + work.read_again / std::max(work.bytes, 1.0)) /
                         BandwidthShare(work, sheet);
-  return std::max(
-      {sheet.kernel_us, ColdMicros(work, sheet), Root(*arithmetic, memory) * GradientFactor(work)});
+  const double least = sheet.kernel_us + (IsLayerNorm(work) ? kLawOfSums : 0);
+  return std::max({least, ColdMicros(work, sheet), Root(*arithmetic, memory) * GradientFactor(work)});
 }
 
 }  // namespace stowplan::cost_models

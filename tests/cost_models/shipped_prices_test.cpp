@@ -331,7 +331,29 @@ TEST(ShippedPrices, OddRowsAreForKernelsOfTuring) {
   EXPECT_THAT(Origin(Of(Product(4096, 4096, 4097), "bf16"), "h100"), HasSubstr("error not known"));
 }
 
-// On all GPUs and in all formats: a longer row is not cheaper, over the change of softmax's kernels at 1,024, too.
+// Pixels of three channels fill no vector, so their convolutions go by the multiprocessors and not by the peak. Two shapes of the
+// traces below, changes of layout included.
+TEST(ShippedPrices, StemsDoNotGainByThePeak) {
+  const auto stem = [](std::int64_t images, std::int64_t side, std::int64_t patch, std::int64_t channels) {
+    const std::int64_t out = side / patch;
+    const double flops = 2.0 * static_cast<double>(images * out * out * channels * 3 * patch * patch);
+    const OpCase op = {"Conv2D",
+                       flops,
+                       {{{images, 3, side, side}}, {{channels, 3, patch, patch}}},
+                       {{{images, channels, out, out}}},
+                       {{"data_format", sim::Attribute{std::string("NCHW")}},
+                        {"kernel", sim::Attribute{sim::Attribute::List{{patch}, {patch}}}}}};
+    return Of(op, "bf16");
+  };
+  EXPECT_NEAR(Us(stem(128, 224, 16, 768), "h100") / 1233, 1, 0.3);
+  EXPECT_NEAR(Us(stem(1, 1008, 14, 1024), "h100") / 270.4, 1, 0.3);
+  for (const char* kind : {"a100", "h100", "h200", "b200", "l40s"})
+    EXPECT_NEAR(Us(stem(128, 224, 16, 768), kind) / Us(stem(128, 224, 16, 768), "rtx3090"),
+                82.0 / BuiltinCatalogue().FindSheet(kind)->multiprocessors, 0.05)
+        << kind;
+}
+
+// On all GPUs with such units: a longer row is not cheaper, over the change of softmax's kernels at 1,024, too.
 TEST(ShippedPrices, LongerRowsOf16BitsAreNotCheaper) {
   const auto model = MakeCostModel("fitted");
   for (const std::string& kind : BuiltinCatalogue().DeviceNames()) {
