@@ -16,7 +16,8 @@ WORST = 5
 
 HEAD = """# Whole models against what others measured
 
-Each row is a model or a step that others measured, predicted with the default prices. No whole model taught them, but half of timm's families on the RTX 3090.
+Each row is a model or a step that others measured, predicted with the default prices. No whole model taught them, but half of timm's families on the RTX 3090,
+and on the H100 some ops of the three traces.
 The sources are those of [the prices](../gpu/README.md), and llm-foundry, llama.cpp, TensorFlow's benchmarks of 2017 and TraceLens. *roofline*: the cost model `analytic`.
 
 """
