@@ -158,14 +158,16 @@ std::optional<ShapePrices::Found> ShapePrices::Find(const OpWork& work, std::str
   return std::nullopt;
 }
 
-std::optional<double> ShapePrices::Micros(const OpWork& work, std::string_view family,
+std::optional<double> ShapePrices::Micros(const OpWork& given, std::string_view family,
                                           const DeviceSheet& sheet) const {
-  const auto found = Find(work, family, sheet);
+  const auto found = Find(given, family, sheet);
   if (!found) return std::nullopt;
+  const OpWork work = parameters_ == nullptr ? PaddedToVectors(given) : given;
   const double us = found->source->whose == Whose::kChip
                         ? Moved(*found->tables, work, *found->source->sheet, sheet)
                         : TablesMicros(*found->tables, work, sheet);
-  return std::max(us, ColdMicros(work, sheet));
+  return std::max(
+      {us, ColdMicros(work, sheet), IsUnaligned(given, sheet) ? UnalignedMicros(given, sheet) : 0});
 }
 
 std::optional<sim::Price> ShapePrices::Price(const OpWork& given, const sim::Device& device,
@@ -190,7 +192,7 @@ std::optional<sim::Price> ShapePrices::Price(const OpWork& given, const sim::Dev
   const bool inside = range && size >= range->first && size <= range->second;
   const bool exact =
       found->source->whose == Whose::kOwn && found->tables->dtype == TableFormatOf(work, *sheet);
-  const bool measured = exact && inside && !family.borrowed;
+  const bool measured = exact && inside && !family.borrowed && !IsUnaligned(given, *sheet);
   return sim::Price{*us, measured ? sim::Tier::kInterpolated : sim::Tier::kStructural,
                     *us * found->tables->low_ratio, *us * found->tables->high_ratio};
 }
@@ -209,7 +211,7 @@ std::string ShapePrices::OriginOf(const OpWork& work, const sim::Device& device,
                            : parameters_ != nullptr ? JoinNames(all)
                                                     : from.machine;
   static constexpr const char* kWhose[] = {"", ", the same chip", ", a card like it", ""};
-  const bool derived = found->tables->dtype != TableFormatOf(work, *sheet);
+  const bool derived = found->tables->dtype != TableFormatOf(work, *sheet) || IsUnaligned(work, *sheet);
   std::string error = family.borrowed ? "borrowed from ops like it, error not known"
                       : derived ? fmt::format("derived for {}, error not known", TableFormatOf(work, *sheet))
                                 : fmt::format("error {:.0f} %", 100 * found->tables->held_out_error);

@@ -3,13 +3,16 @@
 //
 // In this order, for an op's family and number format:
 //   1. the device's own kind; then kinds of its chip, whose times move by the difference of the two bounds
-//   2. the same with a format that runs in the same units (f16 and bf16), or, of what moves bytes, with f32's tables
+//   2. the same with a format that runs in the same units (f16 and bf16), or, of what moves bytes, with f32's tables where the
+//      law for tensor cores (tensor_law.h) has nothing
 //   3. kinds that its sheet names (`prices_from`), their ratios over its own bound
 //   4. what all measured GPUs have in common, if leaving each of them out showed that it says more than the sheet
 // Else nothing: the next model of a chain answers.
 //
 //   Weights are cold     Rows were timed again and again, so small operands were warm in the last cache; a step reads each
 //                        weight once (ColdMicros()).
+//   Unaligned products   of 16 bits are priced as padded to whole vectors, and no less than kernels for odd rows take
+//                        (alignment.h).
 //   Gradients            of attention take min(3.6, 2.8 + 400 / keys) times its forward pass: FlashAttention-3 (arXiv
 //                        2407.08608) on H100, FlashAttention-2 on A5000, FlashAttention-4 on B200 report 2.6 to 3.7.
 //   Products of experts  Rows are of a whole layer; each of its three products takes a third, with an error that is not known.
@@ -23,6 +26,7 @@
 #include <string>
 #include <vector>
 
+#include "cost_models/models/alignment.h"
 #include "cost_models/parameters/parameters.h"
 
 namespace stowplan::cost_models {
@@ -53,14 +57,20 @@ class ShapePrices {
     const RatioTables* tables = nullptr;
   };
 
-  // Gradients of attention and products of experts have rules of their own upon the tables.
+  // Gradients of attention and products of experts have rules of their own upon the tables. What moves numbers of 16 bits is
+  // bound by their count as well as by their bytes, of which tables of f32 know nothing.
   static bool IsNear(const Found& found, const OpWork& work, bool borrowed) {
-    return found.source->whose <= Whose::kChip && (!borrowed || work.attention || work.experts);
+    return found.source->whose <= Whose::kChip && (!borrowed || work.attention || work.experts) &&
+           (found.tables->dtype != "f32" || work.dtype == "f32");
+  }
+  // Shipped rows of products are of whole vectors; a user's own say themselves what odd ones cost.
+  bool IsUnaligned(const OpWork& work, const DeviceSheet& sheet) const {
+    return parameters_ == nullptr && UnalignedMicros(work, sheet) > 0;
   }
   const std::vector<Source>& SourcesOf(const std::string& kind) const;
   void Add(const std::string& kind, Whose whose, std::vector<Source>* sources) const;
   std::optional<Found> Find(const OpWork& work, std::string_view family, const DeviceSheet& sheet) const;
-  std::optional<double> Micros(const OpWork& work, std::string_view family, const DeviceSheet& sheet) const;
+  std::optional<double> Micros(const OpWork& given, std::string_view family, const DeviceSheet& sheet) const;
 
   const Catalogue& catalogue_;
   std::shared_ptr<const Parameters> parameters_;

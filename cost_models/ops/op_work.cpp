@@ -212,6 +212,15 @@ std::optional<MatrixProduct> ProductOf(const sim::Op& op, Grid grid) {
   return ProductOf({op.flops, shape, grid, channels_first ? channels : shape.size() - 1, groups});
 }
 
+bool Broadcasts(const sim::OpGraph& graph, const sim::Op& op) {
+  if (op.outputs.empty()) return false;
+  const double written = ElementsOf(op.outputs.front());
+  return std::ranges::any_of(op.inputs, [&](const sim::TensorRef& input) {
+    const double read = ElementsOf(OutputOf(graph, input));
+    return read > 1 && read < written;
+  });
+}
+
 // Places of the filter of a convolution.
 double TapsOf(const sim::Op& op) {
   const sim::Attribute* found = sim::FindAttribute(op.attributes, "kernel");
@@ -379,6 +388,7 @@ OpWork WorkOf(const sim::OpGraph& graph, sim::OpIndex index) {
     work.row = static_cast<double>(op.outputs.front().shape.back());
   work.family = FamilyOf(op.type, work.op_class);
   work.type = op.type;
+  if (work.op_class == OpClass::kElementwise) work.broadcasts = Broadcasts(graph, op);
   if (IsContraction(work.op_class)) work.tf32 = Tf32Of(graph, op, work.op_class);
   if (row != nullptr) work.product = ProductOf(op, row->grid);
   if (op.type == kGroupedProduct && work.product) {

@@ -42,10 +42,12 @@ struct OpWork {
   double read_again = 0;  // of the bytes, what batch norm reads a second time behind its statistics
   std::optional<AttentionShape> attention;
   std::optional<Experts> experts;
-  double steps = 1;          // of recurrent layers: one after the other
-  double elements = 0;       // written
-  double row = 0;            // length of the first output's last dimension; 0 if not known
-  double taps = 0;           // of convolutions: places of the filter; 0 if not known
+  double steps = 1;     // of recurrent layers: one after the other
+  double elements = 0;  // written
+  double row = 0;       // length of the first output's last dimension; 0 if not known
+  bool broadcasts =
+      false;        // of element-wise ops: an operand has fewer elements than the output, and more than one
+  double taps = 0;  // of convolutions: places of the filter; 0 if not known
   double positions = 0;      // of convolutions: outputs of one image and channel; 0 if not known
   std::string_view family;   // FamilyOf()
   std::optional<bool> tf32;  // whether its f32 products run in TF32, where the op or its graph says so

@@ -28,6 +28,17 @@ TEST(WorkOf, CountsInputsAndOutputs) {
   EXPECT_EQ(Work({"AddN", 0, {{{10}}, {{10}}, {{10}}}, {{{10}}}, {}}).bytes, 160);
 }
 
+TEST(WorkOf, TellsOperandsThatAreBroadcast) {
+  const auto broadcasts = [](const std::vector<std::int64_t>& first,
+                             const std::vector<std::int64_t>& second) {
+    return Work({"Add", 0, {{first}, {second}}, {{first}}, {}}).broadcasts;
+  };
+  EXPECT_TRUE(broadcasts({8, 197, 768}, {1, 197, 768}));
+  EXPECT_TRUE(broadcasts({8, 768}, {8, 1}));
+  EXPECT_FALSE(broadcasts({8, 768}, {8, 768}));
+  EXPECT_FALSE(broadcasts({8, 768}, {1}));
+}
+
 TEST(WorkOf, ATensorNamedTwiceIsReadOnce) {
   sim::OpGraph graph = GraphOf({"Mul", 0, {{{10}}}, {{{10}}}, {}});
   graph.ops[1].inputs.push_back(graph.ops[1].inputs.front());

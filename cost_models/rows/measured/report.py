@@ -19,7 +19,8 @@ HEAD = """# Whole models against what others measured
 {lead}
 
 Each row is a model or a step that others measured, predicted with the default prices. The prices were fitted to single ops. Only f16 convolutions were fitted to whole models, half of
-timm's families on the RTX 3090, which are in these tables beside the other half ({taught} and {new} missed in the median).
+timm's families on the RTX 3090, which are in these tables beside the other half ({taught} and {new} missed in the median). On the H100 some ops of
+the three traces taught what odd sizes cost.
 The error is |predicted / measured - 1|. The bias is its median with a sign, negative where the prediction is too fast. Tau is Kendall's, of the order of predicted and measured times
 (1 is the same order). The last tau takes only pairs that differ by less than {close} times. The roofline is stowplan's cost model `analytic`, and *busy* is the share of a step in which the GPU works.
 The sources are those of [the prices](../gpu/README.md), and llm-foundry, llama.cpp, TensorFlow's benchmarks of 2017 and TraceLens.

@@ -188,6 +188,7 @@ class Table(unittest.TestCase):
         told = taught([{"kind": "t4", "format": "f32"}])
         self.assertEqual([told(Case("s", gpu, dtype, "", "", 1)) for gpu, dtype in (("t4", "f32"), ("t4", "f16"), ("p4", "f32"))],
                          ["ops of its GPU", "no", "no"])
+        self.assertEqual([told(Case("traces", gpu, "bf16", "", "", 1)) for gpu in ("h100", "mi300x")], ["some of its ops", "no"])
 
     def test_a_step_is_simulated_and_held_against_what_was_measured(self):
         with tempfile.TemporaryDirectory() as folder:
