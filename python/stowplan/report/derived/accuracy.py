@@ -8,7 +8,7 @@ from typing import Dict, Iterable, List, Optional, Set, Tuple
 
 from .. import words
 from ..grid import Grid
-from ..table import Block, Cell, Row, Table
+from ..table import Block, Cell, Row, Table, spec
 from .common import name_of, number
 
 TITLES = {"fitted": ("Fitted cells", "The machine's parameters were chosen to meet these cells, so they confirm nothing; what is left is what the "
@@ -39,8 +39,8 @@ class Closeness:
 
 
 def _was_fitted(table: Table, row: Row, column: str) -> bool:
-    """Whether the parameters were fitted to this published number, in whatever block or row of the model."""
-    return any(cell.kind == "fitted" and cell.row.model == row.model and cell.column.key == column for cell in table.cells)
+    """Whether the parameters were fitted to this published number, in whatever block or row of the model. Measured prices have no parameters."""
+    return spec(row.cluster)[1].get("prices") != "measured" and any(cell.kind == "fitted" and cell.row.model == row.model and cell.column.key == column for cell in table.cells)
 
 
 def _repeats_fitted(table: Table, cell: Cell) -> bool:
