@@ -114,7 +114,7 @@ std::optional<double> TensorLawMicros(const OpWork& work, const DeviceSheet& she
       arithmetic = work.flops / (sheet.peak_f32 * kLawDepthwise) * 1e6;
     } else if (work.attention) {
       arithmetic = ArithmeticMicros(work, sheet) * PaddedTo(work.attention->keys, 64) / kLawAttention;
-    } else if (work.product && (work.op_class != OpClass::kRecurrentGemm || IsProductOfCell(work))) {
+    } else if (work.product && work.op_class != OpClass::kRecurrentGemm) {
       arithmetic = ArithmeticMicros(work, sheet) * ProductFactor(work, *work.product);
     } else {
       return std::nullopt;

@@ -5,7 +5,6 @@
 #include <initializer_list>
 
 #include "cost_models/ops/number_formats.h"
-#include "cost_models/ops/op_types.h"
 #include "cost_models/ops/portable_math.h"
 #include "cost_models/ops/roofline.h"
 
@@ -285,17 +284,11 @@ const FamilyOfShapes* FamilyNamed(std::string_view name) {
   return found != std::end(kFamilies) ? found : nullptr;
 }
 
-bool IsProductOfCell(const OpWork& work) {
-  if (work.op_class != OpClass::kRecurrentGemm) return false;
-  const OpType* const type = FindOpType(work.type);
-  return type != nullptr && type->op_class == OpClass::kGemm;
-}
-
 ShapeFamily ShapeFamilyOf(const OpWork& work) {
   const auto of = [](std::string_view name, bool borrowed = false) {
     return ShapeFamily{FamilyNamed(name), borrowed};
   };
-  switch (IsProductOfCell(work) ? OpClass::kGemm : work.op_class) {
+  switch (work.op_class) {
     case OpClass::kGemm:
       if (work.attention)
         return of(work.attention->queries < kQueriesOfDecode ? "decode" : "attention",

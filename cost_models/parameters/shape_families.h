@@ -29,9 +29,6 @@ struct ShapeFamily {
 };
 ShapeFamily ShapeFamilyOf(const OpWork& work);
 
-// A product of an unrolled recurrent cell: testbeds fit its efficiency apart, but the kernel is that of any product.
-bool IsProductOfCell(const OpWork& work);
-
 // In the order of the family's features. The sheet must have rates and multiprocessors; the work a family.
 std::vector<double> ShapeFeatures(const OpWork& work, const DeviceSheet& sheet);
 

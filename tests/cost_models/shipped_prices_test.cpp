@@ -209,11 +209,13 @@ TEST(ShippedPrices, OldCardsAreSlowInBf16) {
 TEST(ShippedPrices, ProductsOfUnrolledCellsArePricedAsAnyProduct) {
   OpCase cell = Product(64, 2048, 4096);
   cell.attributes = {{"recurrent", sim::Attribute{true}}};
+  EXPECT_FALSE(Origin(Product(64, 2048, 4096), "p100-sxm2").empty());
   for (const char* kind : {"p100-sxm2", "a100", "h100", "rtx4090"}) {
-    for (const char* dtype : {"f32", "bf16"}) {
-      EXPECT_EQ(Us(Of(cell, dtype), kind), Us(Of(Product(64, 2048, 4096), dtype), kind)) << kind << dtype;
-      EXPECT_EQ(Origin(Of(cell, dtype), kind), Origin(Of(Product(64, 2048, 4096), dtype), kind))
-          << kind << dtype;
+    for (const char* dtype : {"f32", "f16"}) {
+      const OpCase product = Of(Product(64, 2048, 4096), dtype);
+      if (Origin(product, kind).empty()) continue;  // by the sheet
+      EXPECT_EQ(Us(Of(cell, dtype), kind), Us(product, kind)) << kind << dtype;
+      EXPECT_EQ(Origin(Of(cell, dtype), kind), Origin(product, kind)) << kind << dtype;
     }
   }
 }
