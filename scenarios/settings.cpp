@@ -65,8 +65,10 @@ const std::vector<Setting>& Shared() {
       // of clusters
       Sized("gpus", "devices beside the CPUs", 1, 8),
       {"interconnect", "how transfers share links", OneOf({"fair", "fifo", "ideal"}), ""},
-      {"host", "a thread that issues for each device, or one for all; auto: by the graph",
-       OneOf({"auto", "device", "process"}), ""},
+      {"host",
+       "a thread that issues for each device, or one for all; none: issuing takes no time; auto: by the "
+       "graph",
+       OneOf({"auto", "device", "process", "none"}), ""},
       {"order", "of issue: the program's, or as ops are ready", OneOf({"ready", "program"}), ""},
       {"copies", "blocking: a GPU that copies computes nothing", OneOf({"overlap", "blocking"}), ""},
       Sized("hosts", "machines", 2, 8),

@@ -25,12 +25,20 @@
 #include "cost_models/models/models.h"
 #include "cost_models/models/shape_prices.h"
 #include "cost_models/models/tensor_law.h"
+#include "cost_models/ops/op_types.h"
 #include "cost_models/ops/roofline.h"
 #include "cost_models/parameters/ratio_curve.h"
 #include "sim/base/error.h"
 
 namespace stowplan::cost_models {
 namespace {
+
+// Testbeds fit products of unrolled cells apart; the kernel that was measured is that of any product.
+OpWork AsMeasured(OpWork work) {
+  const OpType* const type = FindOpType(work.type);
+  if (work.op_class == OpClass::kRecurrentGemm && type != nullptr) work.op_class = type->op_class;
+  return work;
+}
 
 class Fitted : public sim::CostModel, public ParameterUser, public OriginTeller {
  public:
@@ -56,7 +64,7 @@ class Fitted : public sim::CostModel, public ParameterUser, public OriginTeller 
   }
 
   std::string OriginOf(const sim::OpGraph& graph, sim::OpIndex op, const sim::Device& device) const override {
-    const OpWork work = KernelsOf(graph, op).front();
+    const OpWork work = AsMeasured(KernelsOf(graph, op).front());
     const bool has_law = LawOf(work, device).has_value();
     const std::string origin = shapes_->OriginOf(work, device, has_law);
     if (!origin.empty() || !has_law) return origin;
@@ -89,8 +97,9 @@ class Fitted : public sim::CostModel, public ParameterUser, public OriginTeller 
 
   std::optional<sim::Price> PriceOf(const OpWork& work, const sim::Device& device) const {
     // What was measured of the chip itself, then the law, then what was measured of others.
-    const auto law = LawOf(work, device);
-    if (const auto price = shapes_->Price(work, device, law.has_value())) return price;
+    const OpWork measured = AsMeasured(work);
+    const auto law = LawOf(measured, device);
+    if (const auto price = shapes_->Price(measured, device, law.has_value())) return price;
     if (law) return StructuralPrice(*law);
     if (shapes_->Serve(device.kind)) return std::nullopt;
     const auto kind = kinds_.find(device.kind);

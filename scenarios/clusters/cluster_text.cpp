@@ -11,7 +11,9 @@ ClusterText::ClusterText(const std::string& name, const std::string& what, const
   Line("version: 1");
   Line(fmt::format("name: \"{}\"", name));
   Line("interconnect: " + read.Text("interconnect"));
-  Line(fmt::format("dispatch: {{per: {}, order: {}, cost: auto}}", read.Text("host"), read.Text("order")),
+  const bool free = read.Is("host", "none");
+  Line(fmt::format("dispatch: {{per: {}, order: {}, cost: {}}}", free ? "device" : read.Text("host"),
+                   read.Text("order"), free ? "0us" : "auto"),
        why_order);
   Line("devices:");
 }

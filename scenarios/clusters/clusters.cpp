@@ -28,11 +28,14 @@ constexpr const char* kWhyProgram =
     "the memory arithmetic of docs/protocol.md is that of program order; order=ready sums weight "
     "gradients earlier and holds less";
 
-// `copies=blocking`, a GPU that sends or receives computes next to nothing meanwhile, is part of the name only where it is
-// chosen: scenarios are told apart by the names of their clusters, and those that were recorded keep theirs.
+// Settings that came later are part of the name only where they are chosen: scenarios are told apart by the names of their
+// clusters, and those that were recorded keep theirs. With `copies=blocking` a GPU that sends or receives computes next to nothing.
 std::string NameOf(const Settings& read) {
   Spec name = Spec::Parse(read.Canonical());
-  if (read.Is("copies", "overlap")) name.named.pop_back();
+  std::erase_if(name.named, [](const auto& setting) {
+    return (setting.first == "copies" && setting.second == "overlap") ||
+           (setting.first == "prices" && setting.second == "sheet");
+  });
   return name.ToString();
 }
 
@@ -99,14 +102,16 @@ std::string K80Cluster(const Settings& read) {
            "bandwidth, and 25 us over two links: Placeto's published simulator, made for this machine"});
 }
 
+// DeepBench measured the board of NVLink with the libraries of the papers' years. Links and memory stay those of the papers' boards.
 std::string P100Cluster(const Settings& read) {
   const bool large = read.Is("memory", "16GB");
+  const char* const of_sheet = large ? "p100" : "p100-12gb";
   return TreeCluster(
       read, {.what = "Testbeds of SGDP (P100 of 16 GB) and Mars (12 GB): a Broadwell CPU, PCI Express.",
              .cpu_kind = "cpu-broadwell",
              .cpu_memory = "256GiB",
              .cpu_source = "memory assumed: not published, and never the limit",
-             .gpu_kind = large ? "p100" : "p100-12gb",
+             .gpu_kind = read.Is("prices", "sheet") ? of_sheet : "p100-sxm2",
              .gpu_memory = large ? "16280MiB" : "12198MiB",
              .gpus_per_switch = 4,
              .bandwidth = "10GB/s",

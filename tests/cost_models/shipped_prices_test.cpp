@@ -221,6 +221,21 @@ TEST(ShippedPrices, OldCardsAreSlowInBf16) {
   EXPECT_LT(Us(Of(Product(4096, 4096, 4096), "f16"), "v100"), 0.4 * Us(Product(4096, 4096, 4096), "v100"));
 }
 
+// Testbeds fit them apart, measurements do not.
+TEST(ShippedPrices, ProductsOfUnrolledCellsArePricedAsAnyProduct) {
+  OpCase cell = Product(64, 2048, 4096);
+  cell.attributes = {{"recurrent", sim::Attribute{true}}};
+  EXPECT_FALSE(Origin(Product(64, 2048, 4096), "p100-sxm2").empty());
+  for (const char* kind : {"p100-sxm2", "a100", "h100", "rtx4090"}) {
+    for (const char* dtype : {"f32", "f16"}) {
+      const OpCase product = Of(Product(64, 2048, 4096), dtype);
+      if (Origin(product, kind).empty()) continue;  // by the sheet
+      EXPECT_EQ(Us(Of(cell, dtype), kind), Us(product, kind)) << kind << dtype;
+      EXPECT_EQ(Origin(Of(cell, dtype), kind), Origin(product, kind)) << kind << dtype;
+    }
+  }
+}
+
 // An A100 of 80 GB has the multiprocessors of the one that was measured, and faster memory.
 TEST(ShippedPrices, OfOneChipStandForAnother) {
   const auto model = MakeCostModel("");

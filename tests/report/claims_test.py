@@ -173,6 +173,11 @@ class Claims(unittest.TestCase):
         for net, before, word in ((0.5, (), HOLDS), (0.5, ("net",), HOLDS), (0.5, ("random_op",), OPEN), (1.5, (), FAILS), (1.5, ("net",), OPEN)):
             self.assertEqual(words(claim, {"net": [net] * 3, "random_op": [1.0] * 3}, before=before), [word], (net, before))
 
+    def test_what_no_row_can_say(self):
+        for why, told in (({}, "no rows"), ({"why": "dispatch is fitted"}, "dispatch is fitted")):
+            verdict, = table(of("untested", see="x", **why), {"one": [1]})
+            self.assertEqual((verdict.word, verdict.ours), (UNTESTED, told))
+
     def test_one_claim_of_each(self):
         made = table(of("ratio", claim="{row} is fast", rows="all", column="rule", than="one", below=1), {"one": [1], "rule": [0.5]})
         self.assertEqual([(one.claim, one.family, one.member) for one in made],

@@ -40,8 +40,10 @@ TEST_P(ClusterTest, HasItsCpusAndTheGpusAskedFor) {
 
 TEST_P(ClusterTest, NamesItselfInFull) {
   std::string canonical = Settings({GetParam().name, {}, {}}, GetParam().settings).Canonical();
-  if (const std::size_t copies = canonical.find(",copies=overlap"); copies != std::string::npos)
-    canonical.erase(copies, std::string(",copies=overlap").size());
+  for (const std::string later : {",copies=overlap", ",prices=sheet"}) {
+    if (const std::size_t at = canonical.find(later); at != std::string::npos)
+      canonical.erase(at, later.size());
+  }
   EXPECT_EQ(Load("").name, canonical);
   EXPECT_EQ(LoadCluster(GetParam().name, TestCatalogue()).name, canonical);
 }
@@ -128,6 +130,27 @@ TEST(PaperClustersTest, CopiesMayBlock) {
     for (const sim::Device& device : blocking.devices)
       EXPECT_EQ(device.overlap_copy_ppm, device.name == "cpu0" ? 1'000'000 : 1'000) << device.name;
   }
+}
+
+TEST(PaperClustersTest, IssuingMayTakeNoTime) {
+  for (const char* name : {"k40(gpus=2,host=none)", "p100(host=none)", "a100(host=none)"}) {
+    const sim::Cluster cluster = LoadCluster(name, TestCatalogue());
+    EXPECT_EQ(cluster.dispatch.mode, sim::Dispatch::Mode::kFlat) << name;
+    EXPECT_FALSE(cluster.dispatch.automatic || cluster.dispatch.automatic_mode) << name;
+    EXPECT_EQ(cluster.dispatch.cost, 0) << name;
+  }
+}
+
+// Another board sets the prices; memory and links are those of the paper's.
+TEST(PaperClustersTest, P100MayHaveMeasuredPrices) {
+  const sim::Cluster sheet = LoadCluster("p100(gpus=2,memory=12GB,prices=sheet)", TestCatalogue());
+  const sim::Cluster measured = LoadCluster("p100(gpus=2,memory=12GB,prices=measured)", TestCatalogue());
+  EXPECT_EQ(sheet.name, LoadCluster("p100(gpus=2,memory=12GB)", TestCatalogue()).name);
+  EXPECT_NE(measured.name, sheet.name);
+  EXPECT_EQ(sheet.devices[1].kind, "p100-12gb");
+  EXPECT_EQ(measured.devices[1].kind, "p100-sxm2");
+  EXPECT_EQ(measured.devices[1].capacity(), sheet.devices[1].capacity());
+  EXPECT_EQ(GigabytesPerSecond(measured, "gpu0", "gpu1"), 10);
 }
 
 // A cube mesh: every V100 has six links of 25 GB/s.

@@ -12,7 +12,7 @@ class Catalogue final : public sim::HardwareCatalogue {
       devices_.push_back({.name = cpu, .device_class = sim::DeviceClass::kCpu, .memory = {}});
     }
     for (const char* gpu : {"gpu", "k40", "k80", "p100", "p100-12gb", "v100", "a100", "h100", "h200",
-                            "rtx4090", "t4", "p100-pcie-16gb"}) {
+                            "rtx4090", "t4", "p100-pcie-16gb", "p100-sxm2"}) {
       devices_.push_back(
           {.name = gpu, .device_class = sim::DeviceClass::kGpu, .memory = sim::Bytes{16} << 30});
     }

@@ -446,7 +446,7 @@ KINDS: Dict[str, Kind] = {
     "fewer_samples_on_average": Kind(_fewer_samples_on_average, "column than at_least|above"), "out_of_memory": Kind(_out_of_memory, "column than"),
     "slower": Kind(_slower, "rows columns than at_least"), "grows": Kind(_grows, "rows column at_least named"), "close": Kind(_close, "cells within"),
     "others_fit": Kind(_others_fit, "rows columns", "except"), "best_is_longer": Kind(_best_is_longer, "rows", "except"),
-    "takes": Kind(_takes, "row column takes named"), "untested": Kind(lambda claim: [replace(claim.verdict(), ours="no rows")], "see")}
+    "takes": Kind(_takes, "row column takes named"), "untested": Kind(lambda claim: [replace(claim.verdict(), ours=claim.says.get("why", "no rows"))], "see", "why")}
 COMMON = {"claim", "kind", "see", "ours", "block", "blocks", "each"}
 NUMBERS = ("by", "at_most", "below", "at_least", "above", "within", "in_rows")
 

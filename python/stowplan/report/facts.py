@@ -47,18 +47,18 @@ class Facts:
         """In how many rows ours takes longer."""
         return sum(a.median > b.median for a, b in self.pairs(ours, theirs))
 
-    def compared(self, ours: str, theirs: str, block: str = "", published: bool = False) -> str:
+    def compared(self, ours: str, theirs: str, block: str = "", published: bool = False, but: str = "") -> str:
         """"18 % faster (90 % interval 17 to 19; 4 seeds)"."""
-        return words.compared(self.ratio(ours, theirs, block, published))
+        return words.compared(self.ratio(ours, theirs, block, published, but))
 
     def about(self, ours: str, theirs: str, block: str = "", published: bool = False) -> str:
         """"just as fast" where nothing tells them apart, else "18 % faster"."""
         one = self.ratio(ours, theirs, block, published)
         return "just as fast" if abs(one.value - 1) < NEAR and one.low <= 1 <= one.high else words.faster(one.value)
 
-    def paper(self, ours: str, theirs: str) -> str:
+    def paper(self, ours: str, theirs: str, but: str = "") -> str:
         """The same by the published numbers, in the rows that have both here and there."""
-        return words.faster(geometric_mean([a.published / b.published for a, b in self.pairs(ours, theirs, published=True)]))
+        return words.faster(geometric_mean([a.published / b.published for a, b in self.pairs(ours, theirs, published=True, but=but)]))
 
     # ---- searches, learners, bounds
 
@@ -119,9 +119,9 @@ class Facts:
         orders = [one for one in accuracy.orders(self.table) if one.block is self.table.blocks[0]]
         return orders[0] if orders else None
 
-    def otherwise(self, ours: str, theirs: str) -> Tuple[int, int]:
+    def otherwise(self, ours: str, theirs: str, but: str = "") -> Tuple[int, int]:
         """In how many rows the gain of ours is more than ten points away from the paper's, and of how many."""
-        pairs = self.pairs(ours, theirs, published=True)
+        pairs = self.pairs(ours, theirs, published=True, but=but)
         return sum(abs(a.median / b.median - a.published / b.published) > 0.1 for a, b in pairs), len(pairs)
 
     # ---- claims

@@ -8,7 +8,7 @@ from typing import Dict, Iterable, List, Optional, Set, Tuple
 
 from .. import words
 from ..grid import Grid
-from ..table import Block, Cell, Row, Table
+from ..table import Block, Cell, Row, Table, spec
 from .common import name_of, number
 
 TITLES = {"fitted": ("Fitted cells", "The machine's parameters were chosen to meet these cells, so they confirm nothing; what is left is what the "
@@ -39,8 +39,8 @@ class Closeness:
 
 
 def _was_fitted(table: Table, row: Row, column: str) -> bool:
-    """Whether the parameters were fitted to this published number, in whatever block or row of the model."""
-    return any(cell.kind == "fitted" and cell.row.model == row.model and cell.column.key == column for cell in table.cells)
+    """Whether the parameters were fitted to this published number, in whatever block or row of the model. Measured prices have no parameters."""
+    return spec(row.cluster)[1].get("prices") != "measured" and any(cell.kind == "fitted" and cell.row.model == row.model and cell.column.key == column for cell in table.cells)
 
 
 def _repeats_fitted(table: Table, cell: Cell) -> bool:
@@ -73,6 +73,22 @@ def _close_grid(table: Table, close: Closeness) -> Grid:
                 [[name_of(table, cell), words.seconds(cell.median), f"{cell.published:g}", words.faster(cell.ratio)] for cell in close.cells],
                 f"{what}{left} Median distance over {len(close.cells)} cells: {100 * close.median:.0f} %. Ours is shorter in {shorter} and "
                 f"longer in {longer}.", folded=True)
+
+
+def _by_block(table: Table) -> List[Grid]:
+    """What another machine or rule moves: published cells whose placement is fixed, in every block that has them."""
+    cells = [cell for cell in table.blocks[0].cells.values() if cell.kind != "searched" and cell.ratio is not None]
+    blocks = [block for block in table.blocks if any(cell is not None and cell.median for one in cells for cell in [_in(block, one)])]
+    if len(blocks) < 2:
+        return []
+    rows = [[name_of(table, one), f"{one.published:g}"] + [f"{words.seconds(cell.median)}, {words.faster(cell.median / one.published)}"
+            if cell is not None and cell.median else "–" for block in blocks for cell in [_in(block, one)]] for one in cells]
+    return [Grid("Published cells by block", ["cell", "published (s)"] + [block.title for block in blocks], rows,
+                 "Cells whose placement a rule fixes: seconds in each block, and how far from the published ones.", folded=True)]
+
+
+def _in(block: Block, cell: Cell) -> Optional[Cell]:
+    return block.cells.get((cell.row.key, cell.column.key))
 
 
 # ---- memory
@@ -191,4 +207,4 @@ def sections(table: Table) -> List[Grid]:
     close = [one for kind in TITLES for block in table.blocks for one in [closeness(table, block, kind)] if one]
     made = [_close_grid(table, one) for one in close]
     of_blocks = orders(table)
-    return made + ([_order_grid(of_blocks)] if of_blocks else []) + _memory_grids(table)
+    return made + _by_block(table) + ([_order_grid(of_blocks)] if of_blocks else []) + _memory_grids(table)

@@ -11,7 +11,7 @@ from ... import _core
 from .. import words
 from ..grid import Grid, Plot, Series
 from ..table import Block, Cell, Column, Estimate, Row, Table, geometric_mean
-from .common import Best, best_of_each_kind, by_row, compared, interval, number, repeats, title_of
+from .common import Best, best_of_each_kind, by_row, compared, interval, number, repeats, searched, title_of
 
 #: Samples at which `pilot` is held against local search; beside its first one local search has AGAINST_FIRST.
 LEVELS, AGAINST_FIRST = (300, 1_000, 2_000, 10_000, 20_000), 1_000
@@ -88,7 +88,7 @@ class Field:
 
 
 def fields(tables: List[Table]) -> List[Field]:
-    made = [Field(table, block, races(block)) for table in tables for block in table.blocks]
+    made = [Field(table, block, races(block)) for table, block in searched(tables)]
     return [one for one in made if one.races]
 
 

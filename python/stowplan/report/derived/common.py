@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Tuple
 
 from ..._core import InputError
+from ..claims import LOCAL_SEARCH
 from ..grid import Grid, Plot, Series
 from ..table import Block, Cell, Column, Estimate, Row, Table, load
 
@@ -22,8 +23,9 @@ def compared(results: Path) -> List[Table]:
 
 
 def searched(tables: List[Table]) -> Iterator[Tuple[Table, Block]]:
-    """The blocks in which something searches; in others nothing has a budget."""
-    return ((table, block) for table in tables for block in table.blocks if any(column.sampled for column in block.columns))
+    """The blocks in which placements compete. Where local search alone has a budget, the best found says little."""
+    return ((table, block) for table in tables for block in table.blocks
+            if any(column.sampled and column.key not in LOCAL_SEARCH for column in block.columns))
 
 
 def repeats(table: Table, block: Block) -> bool:
