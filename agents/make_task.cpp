@@ -3,6 +3,7 @@
 #include <limits>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -60,8 +61,8 @@ void Lower(std::int32_t& lowest, std::int32_t number) {
 void SumFeatures(Task& task) {
   const sim::Problem& problem = *task.problem;
   const std::size_t units = task.units.ops.size();
-  const std::size_t devices = problem.cluster().devices.size();
-  task.cost.assign(units * devices, 0);
+  const auto columns = static_cast<std::size_t>(problem.costs().columns());
+  task.cost.assign(units * columns, 0);
   task.persistent.assign(units, 0);
   task.output.assign(units, 0);
   task.stage.assign(units, -1);
@@ -69,9 +70,8 @@ void SumFeatures(Task& task) {
   for (std::size_t unit = 0; unit < units; ++unit) {
     for (const OpIndex index : task.units.ops[unit]) {
       const sim::Op& op = problem.graph().ops[static_cast<std::size_t>(index)];
-      for (std::size_t d = 0; d < devices; ++d) {
-        task.cost[unit * devices + d] += problem.costs().at(index, static_cast<DeviceIndex>(d));
-      }
+      const std::span<const sim::Picos> prices = problem.costs().PricesOf(index);
+      for (std::size_t c = 0; c < columns; ++c) task.cost[unit * columns + c] += prices[c];
       task.persistent[unit] += op.persistent_bytes;
       for (const sim::Output& output : op.outputs) {
         if (output.storage == sim::Output::Storage::kOwn) task.output[unit] += output.bytes;

@@ -148,6 +148,14 @@ void AddGraph(const sim::OpGraph& graph, Hash& hash) {
   }
 }
 
+void AddCosts(const sim::Problem& problem, Hash& hash) {
+  const OpIndex ops = problem.graph().size();
+  const DeviceIndex devices = problem.cluster().size();
+  hash.Add(std::int64_t{ops} * devices);
+  for (OpIndex op = 0; op < ops; ++op)
+    for (DeviceIndex d = 0; d < devices; ++d) hash.Add(problem.costs().at(op, d));
+}
+
 }  // namespace
 
 std::uint64_t Fingerprint(const Task& task) {
@@ -157,7 +165,7 @@ std::uint64_t Fingerprint(const Task& task) {
   AddDevices(cluster, hash);
   AddLinks(cluster, hash);
   AddGraph(task.problem->graph(), hash);
-  hash.AddAll(task.problem->costs().picos);
+  AddCosts(*task.problem, hash);
   hash.AddAll(task.devices);
   hash.AddAll(task.units.unit_of_op);
   hash.Add(task.reference_runtime);

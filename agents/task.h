@@ -54,7 +54,7 @@ struct Task {
   Units units;
   std::vector<UnitEdge> edges;  // sorted by (from, to), from != to; acyclic only if the grouper keeps it so
   std::vector<sim::DeviceIndex> devices;  // what the agent may choose from, ascending
-  std::vector<sim::Picos> cost;           // [unit * problem devices + device]: sum over its ops
+  std::vector<sim::Picos> cost;           // [unit * columns + column] of sim::CostTable: sum over its ops
   std::vector<sim::Bytes> persistent;     // by unit
   std::vector<sim::Bytes> output;         // by unit: own storage of its ops' outputs
   // By unit: smallest `stage` and `branch` attributes of its ops, below the number of ops; -1 = none.
@@ -73,8 +73,7 @@ struct Task {
     return problem->cluster().devices[static_cast<std::size_t>(d)];
   }
   sim::Picos unit_cost(UnitIndex unit, sim::DeviceIndex d) const {
-    return cost[static_cast<std::size_t>(unit) * problem->cluster().devices.size() +
-                static_cast<std::size_t>(d)];
+    return cost[problem->costs().IndexOf(unit, d)];
   }
   // Time to move bytes between two devices when nothing else moves [ps]; no transfer between them is ever
   // faster.

@@ -36,7 +36,10 @@ Fingerprint FingerprintOf(const sim::Problem& problem) {
   Fingerprint fingerprint;
   fingerprint.Add(formats::PrintGraph(problem.graph()));
   fingerprint.Add(formats::PrintCluster(problem.cluster()));
-  for (const sim::Picos picos : problem.costs().picos) fingerprint.Add(picos);
+  for (sim::OpIndex op = 0; op < problem.graph().size(); ++op) {
+    for (sim::DeviceIndex d = 0; d < problem.cluster().size(); ++d)
+      fingerprint.Add(problem.costs().at(op, d));
+  }
   return fingerprint;
 }
 

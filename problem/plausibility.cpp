@@ -161,9 +161,7 @@ std::vector<std::string> ImplausibleTimes(const sim::Problem& problem,
     Ops fast;
     Ops slow;
     for (sim::OpIndex i = 0; i < problem.graph().size(); ++i) {
-      if (problem.costs().tier[static_cast<std::size_t>(i) * cluster.devices.size() +
-                               static_cast<std::size_t>(d)] != sim::Tier::kMeasured)
-        continue;
+      if (problem.costs().TierAt(i, d) != sim::Tier::kMeasured) continue;
       double arithmetic = 0;
       double memory = 0;
       double bytes = 0;

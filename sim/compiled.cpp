@@ -42,8 +42,7 @@ void CompileOutputs(const OpGraph& graph, Compiled& c) {
   c.rows[graph.size()].output = static_cast<Compiled::Id>(c.output_bytes.size());
 }
 
-// Returns, by in-edge, the output.
-ById<Compiled::Id> CompileEdges(const OpGraph& graph, Compiled& c) {
+void CompileEdges(const OpGraph& graph, Compiled& c) {
   const std::vector<RawEdge> raw = DistinctEdges(graph);
   c.dependencies.resize(graph.ops.size());
   std::size_t senders = 1;
@@ -63,9 +62,11 @@ ById<Compiled::Id> CompileEdges(const OpGraph& graph, Compiled& c) {
     next_input[static_cast<std::size_t>(op) + 1] = c.rows[op + 1].input;
   }
   c.inputs = c.rows[graph.size()].input;
-  ById<Compiled::Id> read(static_cast<std::size_t>(c.inputs));
+  c.input_output.resize(static_cast<std::size_t>(c.inputs));
+  c.input_reader.resize(static_cast<std::size_t>(c.inputs));
   c.senders.reserve(senders);
   c.edges.reserve(raw.size());
+  c.edge_producer.reserve(raw.size());
   auto edge = raw.begin();
   for (OpIndex op = 0; op < graph.size(); ++op) {
     c.rows[op].sender = static_cast<Compiled::Id>(c.senders.size());
@@ -77,13 +78,16 @@ ById<Compiled::Id> CompileEdges(const OpGraph& graph, Compiled& c) {
             {static_cast<Compiled::Id>(c.edges.size()), output, data ? c.output_bytes[output] : 0});
       }
       const Compiled::Id input = data ? next_input[static_cast<std::size_t>(edge->consumer)]++ : c.inputs;
-      if (data) read[input] = output;
+      if (data) {
+        c.input_output[input] = output;
+        c.input_reader[input] = edge->consumer;
+      }
       c.edges.push_back({edge->consumer, input});
+      c.edge_producer.push_back(op);
     }
   }
   c.rows[graph.size()].sender = static_cast<Compiled::Id>(c.senders.size());
   c.senders.push_back({static_cast<Compiled::Id>(c.edges.size()), Compiled::kNone, 0});
-  return read;
 }
 
 // A sender's dependencies cannot need more transfers than there are other devices.
@@ -96,13 +100,13 @@ void CountTransfers(Compiled& c) {
   }
 }
 
-void CompileViews(const OpGraph& graph, const ById<Compiled::Id>& read, Compiled& c) {
+void CompileViews(const OpGraph& graph, Compiled& c) {
   for (OpIndex op = 0; op < graph.size(); ++op) {
     for (const Output& output : graph.ops[static_cast<std::size_t>(op)].outputs) {
       Compiled::Id shares = Compiled::kNone;
       if (output.storage == Output::Storage::kInput) {
         const Compiled::Id alias = c.rows[output.alias.op].output + output.alias.output;
-        for (shares = c.rows[op].input; read[shares] != alias;) ++shares;
+        for (shares = c.rows[op].input; c.input_output[shares] != alias;) ++shares;
       }
       c.output_shares.push_back(shares);
     }
@@ -116,9 +120,7 @@ void CompileTails(const OpGraph& graph, Compiled& c) {
   const std::vector<OpIndex>& order = graph.topological_order();
   for (auto op = order.rbegin(); op != order.rend(); ++op) {
     for (const OpIndex consumer : graph.consumers(*op)) {
-      Picos least = c.CostOf(consumer, 0);
-      for (DeviceIndex d = 1; d < c.devices; ++d) least = std::min(least, c.CostOf(consumer, d));
-      c.tail[*op] = std::max(c.tail[*op], least + c.tail[consumer]);
+      c.tail[*op] = std::max(c.tail[*op], std::ranges::min(c.CostsOf(consumer)) + c.tail[consumer]);
     }
   }
 }
@@ -189,10 +191,13 @@ Compiled::Compiled(const OpGraph& graph, const Cluster& cluster_in, const CostTa
       devices(cluster_in.size()),
       rows(graph.ops.size() + 1),
       cost(costs.picos),
+      cost_columns(static_cast<std::size_t>(costs.columns())),
       program_order(graph.topological_order()),
       cluster(&cluster_in) {
+  for (DeviceIndex d = 0; d < devices; ++d) cost_column.push_back(costs.ColumnOf(d));
   CompileOutputs(graph, *this);
-  CompileViews(graph, CompileEdges(graph, *this), *this);
+  CompileEdges(graph, *this);
+  CompileViews(graph, *this);
   CountTransfers(*this);
   CompileTails(graph, *this);
   persistent.reserve(graph.ops.size());

@@ -55,6 +55,7 @@ struct Compiled {
     Id input;  // in-edge of the consumer; `inputs` for control
   };
   ById<Edge> edges;
+  ById<OpIndex> edge_producer;
   Id inputs = 0;
   ById<std::int32_t> dependencies;  // by op: how many it has
 
@@ -62,17 +63,21 @@ struct Compiled {
   ById<Bytes> output_bytes;
   ById<Bytes> output_storage;  // bytes that it owns: 0 for views and what is persistent
   ById<Id> output_shares;      // in-edge of its op whose storage it shares, kNone = it is no view
+  ById<Id> input_output;       // by in-edge: the output that is read, and who reads it
+  ById<OpIndex> input_reader;
 
   // By op.
   ById<Bytes> persistent;
   ById<Picos> tail;             // no less time than this passes between its end and the end of the run
-  std::span<const Picos> cost;  // [op * devices + device]
+  std::span<const Picos> cost;  // [op * columns + column of the device] (CostTable)
+  std::size_t cost_columns = 0;
   std::span<const OpIndex> program_order;
 
   // No placement makes more transfers, and more light ones.
   std::size_t most_transfers = 0, most_light = 0;
 
   // By device.
+  ById<DeviceIndex> cost_column;
   ById<Picos> dispatch_cost;  // of one framework op
   ById<std::uint8_t> is_cpu;
 
@@ -95,13 +100,18 @@ struct Compiled {
   static constexpr Id kMoveClasses = 4;
   std::vector<ById<Picos>> moves;
 
+  Id FirstEdge(OpIndex op) const { return senders[rows[op].sender].edge; }  // of all its senders; the end too
   Id RouteIndex(DeviceIndex from, DeviceIndex to) const { return from * devices + to; }
   const Route& route(DeviceIndex from, DeviceIndex to) const { return routes[RouteIndex(from, to)]; }
   const Picos* CostAt(OpIndex op, DeviceIndex device) const {
-    return cost.data() + static_cast<std::size_t>(op) * static_cast<std::size_t>(devices) +
-           static_cast<std::size_t>(device);
+    return cost.data() + static_cast<std::size_t>(op) * cost_columns +
+           static_cast<std::size_t>(cost_column[device]);
   }
   Picos CostOf(OpIndex op, DeviceIndex device) const { return *CostAt(op, device); }
+  // All that the op may cost.
+  std::span<const Picos> CostsOf(OpIndex op) const {
+    return cost.subspan(static_cast<std::size_t>(op) * cost_columns, cost_columns);
+  }
   // M of docs/model.md section 4: the time a lone transfer of an output takes beyond its latency.
   Picos MoveTime(const Route& route, Id output) const {
     if (route.move_class != kNone) return moves[static_cast<std::size_t>(route.move_class)][output];

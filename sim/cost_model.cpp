@@ -1,6 +1,9 @@
 #include "sim/cost_model.h"
 
+#include <algorithm>
 #include <cmath>
+#include <type_traits>
+#include <utility>
 
 #include "sim/base/error.h"
 
@@ -45,34 +48,44 @@ Price PriceOp(const OpGraph& graph, OpIndex index, const Device& device, const C
 
 }  // namespace
 
+void CostTable::Separate(DeviceIndex device) {
+  if (column_of.empty() || std::ranges::count(column_of, ColumnOf(device)) == 1) return;
+  const auto old_columns = static_cast<std::size_t>(shared_columns);
+  const auto from = static_cast<std::ptrdiff_t>(ColumnOf(device));
+  const auto widen = [&](auto& table) {
+    auto wide = std::remove_reference_t<decltype(table)>();
+    wide.reserve(table.size() + table.size() / old_columns);
+    for (auto row = table.begin(); row != table.end(); row += shared_columns) {
+      wide.insert(wide.end(), row, row + shared_columns);
+      wide.push_back(row[from]);
+    }
+    table = std::move(wide);
+  };
+  widen(picos);
+  widen(tier);
+  column_of[static_cast<std::size_t>(device)] = shared_columns++;
+}
+
 CostTable PriceOps(const OpGraph& graph, const Cluster& cluster, const CostModel& model) {
   CostTable table;
   table.cost_model = model.name();
   table.devices = cluster.size();
-  const auto devices = cluster.devices.size();
-  // The first device of the same kind and class, whose prices are reused.
-  std::vector<std::size_t> twin(devices);
-  for (std::size_t d = 0; d < devices; ++d) {
-    twin[d] = d;
-    for (std::size_t e = 0; e < d && twin[d] == d; ++e) {
-      const Device& a = cluster.devices[d];
-      const Device& b = cluster.devices[e];
-      if (a.kind == b.kind && a.device_class == b.device_class) twin[d] = e;
-    }
+  std::vector<const Device*> examples;  // by column
+  for (const Device& device : cluster.devices) {
+    const auto alike = std::ranges::find_if(examples, [&](const Device* other) {
+      return other->kind == device.kind && other->device_class == device.device_class;
+    });
+    table.column_of.push_back(static_cast<DeviceIndex>(alike - examples.begin()));
+    if (alike == examples.end()) examples.push_back(&device);
   }
-  table.picos.resize(graph.ops.size() * devices);
-  table.tier.resize(graph.ops.size() * devices);
-  for (std::size_t op = 0; op < graph.ops.size(); ++op) {
-    for (std::size_t d = 0; d < devices; ++d) {
-      const std::size_t at = op * devices + d;
-      if (twin[d] != d) {
-        table.picos[at] = table.picos[op * devices + twin[d]];
-        table.tier[at] = table.tier[op * devices + twin[d]];
-        continue;
-      }
-      const Price price = PriceOp(graph, static_cast<OpIndex>(op), cluster.devices[d], model);
-      table.picos[at] = FromMicros(price.us);
-      table.tier[at] = price.tier;
+  table.shared_columns = static_cast<DeviceIndex>(examples.size());
+  table.picos.reserve(graph.ops.size() * examples.size());
+  table.tier.reserve(graph.ops.size() * examples.size());
+  for (OpIndex op = 0; op < graph.size(); ++op) {
+    for (const Device* device : examples) {
+      const Price price = PriceOp(graph, op, *device, model);
+      table.picos.push_back(FromMicros(price.us));
+      table.tier.push_back(price.tier);
     }
   }
   return table;

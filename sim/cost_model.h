@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -35,17 +36,33 @@ class CostModel {
   virtual std::optional<Price> Predict(const OpGraph& graph, OpIndex op, const Device& device) const = 0;
 };
 
-// Times of every op on every device of a cluster.
+// Times of every op on every device of a cluster. Devices that are priced alike share a column.
 struct CostTable {
   std::string cost_model;  // name() of what priced the ops
   DeviceIndex devices = 0;
-  std::vector<Picos> picos;  // [op * devices + device]
+  std::vector<Picos> picos;  // [op * columns + column of the device]
   std::vector<Tier> tier;    // same shape
+  // Of the devices' columns how many there are, and which is whose, by device; empty = each has its own.
+  DeviceIndex shared_columns = 0;
+  std::vector<DeviceIndex> column_of;
 
-  Picos at(OpIndex op, DeviceIndex device) const {
-    return picos[static_cast<std::size_t>(op) * static_cast<std::size_t>(devices) +
-                 static_cast<std::size_t>(device)];
+  DeviceIndex ColumnOf(DeviceIndex device) const {
+    return column_of.empty() ? device : column_of[static_cast<std::size_t>(device)];
   }
+  DeviceIndex columns() const { return column_of.empty() ? devices : shared_columns; }
+  std::size_t IndexOf(OpIndex op, DeviceIndex device) const {
+    return static_cast<std::size_t>(op) * static_cast<std::size_t>(columns()) +
+           static_cast<std::size_t>(ColumnOf(device));
+  }
+  Picos at(OpIndex op, DeviceIndex device) const { return picos[IndexOf(op, device)]; }
+  Tier TierAt(OpIndex op, DeviceIndex device) const { return tier[IndexOf(op, device)]; }
+  // Of an op, by column: all that it may cost.
+  std::span<const Picos> PricesOf(OpIndex op) const {
+    const auto count = static_cast<std::size_t>(columns());
+    return std::span(picos).subspan(static_cast<std::size_t>(op) * count, count);
+  }
+  // The device shares its column with no other from now on.
+  void Separate(DeviceIndex device);
 };
 
 // The price of an op: cost_us by kind, else by class, else the number, else 0 for variables, constants and

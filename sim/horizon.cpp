@@ -59,8 +59,7 @@ class Horizon {
 
  private:
   double Op(OpIndex op) const {
-    Picos cost = 0;
-    for (DeviceIndex d = 0; d < cluster_.size(); ++d) cost = std::max(cost, costs_.at(op, d));
+    const Picos cost = std::ranges::max(costs_.PricesOf(op));
     const auto& row = graph_.ops[static_cast<std::size_t>(op)];
     return static_cast<double>(cost) * slowest_op_ + static_cast<double>(PauseAfterOp(cost)) +
            dispatch_ * row.DispatchUnits();

@@ -37,7 +37,7 @@ void CheckLiveBytes(const OpGraph& graph, const Cluster& cluster) {
 Problem::Problem(const OpGraph& graph, const Cluster& cluster, CostTable costs)
     : graph_(graph), cluster_(cluster), costs_(std::move(costs)) {
   STOWPLAN_CHECK_EQ(costs_.devices, cluster.size());
-  STOWPLAN_CHECK_EQ(costs_.picos.size(), graph.ops.size() * cluster.devices.size());
+  STOWPLAN_CHECK_EQ(costs_.picos.size(), graph.ops.size() * static_cast<std::size_t>(costs_.columns()));
   CheckHorizon(graph, cluster, costs_);  // first: what compiles adds times up
   CheckLiveBytes(graph, cluster);
   compiled_ = std::make_unique<const Compiled>(graph, cluster, costs_);

@@ -139,10 +139,9 @@ std::string PricesText(const sim::Problem& problem, const sim::Placement& placem
   double all = 0;
   for (sim::OpIndex op = 0; op < problem.graph().size(); ++op) {
     const auto i = static_cast<std::size_t>(op);
-    const auto at =
-        i * static_cast<std::size_t>(costs.devices) + static_cast<std::size_t>(placement.device[i]);
-    by_tier[static_cast<std::size_t>(costs.tier[at])] += static_cast<double>(costs.picos[at]);
-    all += static_cast<double>(costs.picos[at]);
+    const auto picos = static_cast<double>(costs.at(op, placement.device[i]));
+    by_tier[static_cast<std::size_t>(costs.TierAt(op, placement.device[i]))] += picos;
+    all += picos;
   }
   return fmt::format("prices: {} of the time measured, {} interpolated, {} estimated",
                      PercentText(Share(by_tier[0], all)), PercentText(Share(by_tier[1], all)),

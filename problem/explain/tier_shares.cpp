@@ -18,10 +18,8 @@ std::vector<TierShare> SharesByTier(const sim::Problem& problem) {
     TierShare share{.device = device.kind};
     for (sim::OpIndex op = 0; op < problem.graph().size(); ++op) {
       const double us = sim::ToMicros(problem.costs().at(op, d));
-      const auto tier = problem.costs().tier[static_cast<std::size_t>(op) * problem.cluster().devices.size() +
-                                             static_cast<std::size_t>(d)];
       share.total_us += us;
-      share.by_tier[static_cast<std::size_t>(tier)] += us;
+      share.by_tier[static_cast<std::size_t>(problem.costs().TierAt(op, d))] += us;
     }
     shares.push_back(share);
   }

@@ -49,10 +49,13 @@ class WhatIfRunner {
       : problem_(problem), placement_(placement), faster_ppm_(std::llround(faster * kPpm)) {}
 
   void Run(WhatIf& what_if) const {
-    Cluster cluster = Unfinished(problem_.cluster());
+    const bool other_links = what_if.change == WhatIf::Change::kLink ||
+                             what_if.change == WhatIf::Change::kTransfers ||
+                             what_if.change == WhatIf::Change::kLatency;
+    Cluster cluster = other_links ? Unfinished(problem_.cluster()) : problem_.cluster();
     CostTable costs = problem_.costs();
     Change(what_if, cluster, costs);
-    cluster.Finish();
+    if (other_links) cluster.Finish();  // finds the routes
     const Problem changed(problem_.graph(), cluster, std::move(costs));
     const auto simulator = MakeSimulator(changed);
     const Outcome& outcome = simulator->Run(placement_);
@@ -65,8 +68,11 @@ class WhatIfRunner {
     const auto index = static_cast<std::size_t>(what_if.index);
     switch (what_if.change) {
       case WhatIf::Change::kDevice:
-        for (std::size_t i = index; i < costs.picos.size(); i += static_cast<std::size_t>(costs.devices))
-          costs.picos[i] = MulDivNearest(costs.picos[i], kPpm, faster_ppm_);
+        costs.Separate(what_if.index);
+        for (OpIndex op = 0; op < problem_.graph().size(); ++op) {
+          Picos& picos = costs.picos[costs.IndexOf(op, what_if.index)];
+          picos = MulDivNearest(picos, kPpm, faster_ppm_);
+        }
         break;
       case WhatIf::Change::kLink:
         SpeedUp(cluster.links[index], faster_ppm_);

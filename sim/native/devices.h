@@ -24,6 +24,7 @@ class Devices : protected Memory<Moment> {
       : Memory(problem, moments),
         states_(static_cast<std::size_t>(c_.devices)),
         queue_(static_cast<std::size_t>(c_.ops)),
+        start_(static_cast<std::size_t>(c_.ops)),
         end_(static_cast<std::size_t>(c_.ops)),
         to_start_(c_.devices),
         to_update_(c_.devices) {
@@ -37,7 +38,6 @@ class Devices : protected Memory<Moment> {
     }
     if (all_alone()) return;
     issued_.resize(static_cast<std::size_t>(c_.ops));
-    workspace_block_.resize(static_cast<std::size_t>(c_.ops));
   }
 
   // A run begins with Reset, Place for every op, and Begin.
@@ -75,7 +75,7 @@ class Devices : protected Memory<Moment> {
     if (!counts_unfinished_) return;
     unfinished_.assign(static_cast<std::size_t>(c_.ops), 0);
     for (OpIndex op = 0; op < c_.ops; ++op)
-      ForEachLocalEdge(op, [this](const auto&, const Compiled::Edge& edge) { ++unfinished_[edge.consumer]; });
+      ForEachLocalEdge(op, [this](const Compiled::Edge& edge) { ++unfinished_[edge.consumer]; });
   }
 
   bool is_cpu(DeviceIndex device) const { return kinds_[device].cpu; }
@@ -88,28 +88,33 @@ class Devices : protected Memory<Moment> {
   std::int32_t OpsBefore(DeviceIndex device) const { return states_[device].first; }
   bool stopped() const { return stopped_; }  // the runtime is known to be beyond the cutoff
   Picos busy(DeviceIndex device) const { return states_[device].busy; }
-  const ById<Moment>& ends() const { return end_; }  // by op, of what has ended or is on a device alone
+  // By op, of what has started and ended or is on a device alone.
+  const ById<Moment>& starts() const { return start_; }
+  const ById<Moment>& ends() const { return end_; }
 
   // ---- a device that works alone ----
-  // An op is issued, and with it known when it ends.
-  void Schedule(OpIndex op, DeviceIndex device, Moment issued) {
+  // An op is issued, and with it known when it ends, which is returned. notes: whether that is an event.
+  Moment Schedule(OpIndex op, DeviceIndex device, Moment issued, bool notes) {
     State& state = states_[device];
     const Picos cost = c_.CostOf(op, device);
     const Moment start = std::max(state.free, issued);
     const Moment end = moments_.End(start, cost);
     state.free = end;
     state.busy += cost;
+    start_[op] = start;
     end_[op] = end;
-    Memory::HoldInputs(op, end);
-    Memory::AllocateOutputs(op, device, start, end);
-    if (state.first == state.last) events_.Set(device, {end, op});
-    queue_[state.last++] = op;
+    if (notes && state.first == state.last) events_.Set(device, {end, op});
+    queue_[state.last] = op;
+    state.last += notes;
     if (cutoff_ != kNever) {
       state.left -= cost;
       stopped_ = stopped_ || moments_.TimeOf(end) + std::max(state.left, c_.tail[op]) > cutoff_;
     }
     Recorder::RecordRun(op, start, end);
+    return end;
   }
+  // By lists: when the last op of all ends.
+  Moment LastEnd() const { return std::ranges::max_element(states_, {}, &State::free)->free; }
   // The first of its ops has ended.
   void PopEnd(DeviceIndex device) { ++states_[device].first; }
   // The same, and the next end is its event.
@@ -139,17 +144,11 @@ class Devices : protected Memory<Moment> {
   }
   // One of them has ended.
   void End(OpIndex op, DeviceIndex device) {
-    Memory::HoldInputs(op, now_);
-    Memory::HoldOutputs(op, now_);
-    Memory::Hold(workspace_block_[op], now_);
     Recorder::RecordEnd(op);
     end_[op] = now_;
-    if (is_cpu(device) || !ahead_) return;
     // Its readers on the device learned of it when it was issued.
-    ForEachLocalEdge(op, [this](const Compiled::Sender& sender, const Compiled::Edge& edge) {
-      Memory::SetInput(edge.input, Memory::BlockOf(sender));
-      if (counts_unfinished_) --unfinished_[edge.consumer];
-    });
+    if (counts_unfinished_ && !is_cpu(device))
+      ForEachLocalEdge(op, [this](const Compiled::Edge& edge) { --unfinished_[edge.consumer]; });
   }
   // Counts copies from and to the device that have started and not ended.
   void AddCopies(DeviceIndex device, int change) {
@@ -176,6 +175,12 @@ class Devices : protected Memory<Moment> {
   using Clock::c_, Clock::events_, Clock::kNone, Clock::moments_, Clock::now_, Clock::now_time,
       typename Clock::Id;
 
+  template <typename Visit>
+  void ForEachLocalEdge(OpIndex op, const Visit& visit) const {
+    for (Id e = c_.FirstEdge(op); e < c_.FirstEdge(op + 1); ++e)
+      if (DeviceOf(c_.edges[e].consumer) == DeviceOf(op)) visit(c_.edges[e]);
+  }
+
  private:
   static constexpr std::int32_t kAlone = -1;
 
@@ -195,13 +200,6 @@ class Devices : protected Memory<Moment> {
 
   SharedDevice& SharedOf(DeviceIndex device) { return shared_[kinds_[device].shared]; }
   DeviceIndex DeviceOf(OpIndex op) const { return placement_[static_cast<std::size_t>(op)]; }
-  template <typename Visit>
-  void ForEachLocalEdge(OpIndex op, const Visit& visit) const {
-    for (Id i = c_.rows[op].sender; i < c_.rows[op + 1].sender; ++i) {
-      for (Id e = c_.senders[i].edge; e < c_.senders[i + 1].edge; ++e)
-        if (DeviceOf(c_.edges[e].consumer) == DeviceOf(op)) visit(c_.senders[i], c_.edges[e]);
-    }
-  }
   void StartOps(DeviceIndex device) {
     if (IsAlone(device)) return;
     State& state = states_[device];
@@ -212,7 +210,7 @@ class Devices : protected Memory<Moment> {
       const Picos cost = c_.CostOf(op, device);
       if (shared.running() == 0) state.since = now_time();
       shared.Start(now_time(), op, cost);
-      workspace_block_[op] = Memory::AllocateOutputs(op, device, now_, now_);
+      start_[op] = now_;
       Recorder::RecordStart(op);
       if (cutoff_ == kNever) continue;
       stopped_ = stopped_ || now_time() + std::max(state.left, cost + c_.tail[op]) > cutoff_;
@@ -240,9 +238,8 @@ class Devices : protected Memory<Moment> {
   bool counts_unfinished_ = false;  // else the order of a queue alone says that inputs are done
   ById<State> states_;
   ById<OpIndex> queue_;            // by device
-  ById<Moment> end_;               // by op
+  ById<Moment> start_, end_;       // by op
   ById<Moment> issued_;            // by op, not alone
-  ById<BlockId> workspace_block_;  // by op, not alone
   ById<std::int32_t> unfinished_;  // by op: local producers that have not ended
   IndexSet to_start_, to_update_;
 };

@@ -15,8 +15,9 @@
 
 namespace stowplan::sim {
 
-// How a run goes on: pass by pass; or, over booked links and on devices that work alone with threads of their own,
-// event by event, each with all that comes of it, by lists or by what is ready.
+// How a run goes on. Pass by pass; or, where all devices work alone, without most of it. By lists an op on an accelerator
+// waits for nothing on its own device but its turn: only what is sent is an event, and a reader finds the rest by itself. By
+// what is ready, over booked links and with threads of their own, each event is dealt with at once with all that comes of it.
 enum class Way : std::uint8_t { kByPass, kByList, kByReady };
 
 template <typename Moment>
@@ -32,15 +33,22 @@ class HostThreads : protected Devices<Moment> {
         issuable_(c_.ops),
         to_run_(static_cast<std::int32_t>(threads_.size())) {}
 
-  // A run begins with Place for every op, Order after the devices have begun, and Begin.
-  void Place(OpIndex op, DeviceIndex device) { waiting_[op] = {0, c_.dependencies[op], device}; }
-  void Order(const Placement& placement) {
+  // A run begins with ChooseWay, Place for every op, Order after the devices have begun, and Begin.
+  void ChooseWay(const Placement& placement) {
     const bool by_program =
         placement.priority.empty() && c_.cluster->dispatch.order == Dispatch::Order::kProgram;
-    const bool piped = placement.priority.empty() && placement.order.empty() && !pipeline_.empty();
-    listed_ = !placement.order.empty() || by_program || piped;
-    ahead_ = one_thread_ || !(listed_ || Devices::all_alone());
+    piped_ = placement.priority.empty() && placement.order.empty() && !pipeline_.empty();
+    listed_ = !placement.order.empty() || by_program || piped_;
+  }
+  // The way is by lists.
+  bool by_list() const { return listed_ && Devices::all_alone(); }
+  void Place(OpIndex op, DeviceIndex device) {
+    waiting_[op] = {0, by_list() ? 0 : c_.dependencies[op], device};
+  }
+  void Order(const Placement& placement) {
+    ahead_ = !by_list() && (one_thread_ || !(listed_ || Devices::all_alone()));
     if (ahead_) sends_.resize(static_cast<std::size_t>(c_.ops));
+    if (by_list()) FindRemoteEdges(placement.device);
     Devices::IssueAhead(ahead_);
     ended_ = issues_ = 0;
     to_run_.Clear();
@@ -57,7 +65,7 @@ class HostThreads : protected Devices<Moment> {
     }
     std::span<const OpIndex> list = c_.program_order;
     if (!placement.order.empty()) list = placement.order;
-    if (piped) list = pipeline_.Of(placement.device);
+    if (piped_) list = pipeline_.Of(placement.device);
     for (const OpIndex op : list) list_[threads_[ThreadOf(DeviceOf(op))].last++] = op;
   }
   // Step 4 of the first pass finds what can be issued.
@@ -70,20 +78,29 @@ class HostThreads : protected Devices<Moment> {
     for (std::int32_t t = 0; t < size(); ++t) {
       Thread& thread = threads_[t];
       if (thread.place < thread.last) thread.next = list_[thread.place];
-      if (waiting_[thread.next].missing == 0) IssueListByPass(t);
+      if (waiting_[thread.next].missing > 0) continue;
+      by_list() ? IssueList(t) : IssueListByPass(t);
     }
   }
 
   bool one_thread() const { return one_thread_; }  // for the process
   bool listed() const { return listed_; }          // threads issue in the order of lists
   DeviceIndex DeviceOf(OpIndex op) const { return waiting_[op].device; }
-  OpIndex ended() const { return ended_; }
+  OpIndex ended() const { return ended_; }  // by lists: issued
 
   // One dependency of an op is known to be satisfied at a moment, which may be yet to come. number: where what is due at
   // one moment stands among what makes ops issuable then. Transfers have theirs in the order of queueing.
   template <Way kWay>
   void Satisfy(OpIndex op, Moment when, std::int32_t number) {
-    if (kWay == Way::kByList || (kWay == Way::kByPass && listed_)) return SatisfyListed<kWay>(op, when);
+    if constexpr (kWay == Way::kByList) {
+      Waiting& waiting = waiting_[op];
+      waiting.known = std::max(waiting.known, when);
+      if (--waiting.missing > 0) return;
+      const std::int32_t thread = ThreadOf(waiting.device);
+      if (threads_[thread].next == op) IssueList(thread);
+      return;
+    }
+    if (kWay == Way::kByPass && listed_) return SatisfyListed(op, when);
     Waiting& waiting = waiting_[op];
     if (when > waiting.known || (when == waiting.known && number > last_known_[op])) {
       waiting.known = when;
@@ -98,6 +115,10 @@ class HostThreads : protected Devices<Moment> {
   }
   std::int32_t LocalsNumber(DeviceIndex device) const {
     return (Devices::is_cpu(device) ? kAtStart : kFirstIssue) + ended_;
+  }
+  // By lists: the edges of an op to other devices.
+  std::span<const Compiled::Id> RemoteEdges(OpIndex op) const {
+    return {remote_edges_.data() + remote_[op].begin, remote_edges_.data() + remote_[op].end};
   }
   // Of an op that has ended; false if it is known from its issue that it has readers on its device alone.
   bool MaySend(OpIndex op, DeviceIndex device) const {
@@ -160,6 +181,9 @@ class HostThreads : protected Devices<Moment> {
     std::int32_t missing = 0;  // dependencies that are not known
     DeviceIndex device = 0;
   };
+  struct Segment {  // of remote_edges_
+    Id begin = 0, end = 0;
+  };
   struct Thread {
     Moment free = 0;   // from when on it can issue the next op
     OpIndex next = 0;  // with lists: to be issued, of those in [place, last)
@@ -169,16 +193,62 @@ class HostThreads : protected Devices<Moment> {
 
   OpIndex Nobody() const { return c_.ops; }
   std::int32_t size() const { return static_cast<std::int32_t>(threads_.size()); }
-  template <Way kWay>
   void SatisfyListed(OpIndex op, Moment when) {
-    constexpr bool kShort = kWay != Way::kByPass;
     Waiting& waiting = waiting_[op];
     waiting.known = std::max(waiting.known, when);
     if (--waiting.missing > 0) return;
-    const std::int32_t index = kShort ? waiting.device : ThreadOf(waiting.device);
+    const std::int32_t index = ThreadOf(waiting.device);
     const Thread& thread = threads_[index];
-    if (thread.next == op && (kShort || thread.waits_for < 0))
-      kShort ? IssueList<kWay>(index) : IssueListByPass(index);
+    if (thread.next == op && thread.waits_for < 0) IssueListByPass(index);
+  }
+  // By lists: the edges to other devices, and how many of its own each op misses. Without a branch on where an op is, which
+  // no processor foresees.
+  void FindRemoteEdges(std::span<const DeviceIndex> placement) {
+    remote_.resize(static_cast<std::size_t>(c_.ops));
+    remote_edges_.resize(c_.edges.size() + 1);
+    Id* const remote = remote_edges_.data();
+    Id end = 0;
+    OpIndex last = -1;
+    for (Id e = 0; e < static_cast<Id>(c_.edges.size()); ++e) {
+      const OpIndex producer = c_.edge_producer[e], reader = c_.edges[e].consumer;
+      const bool is_remote =
+          placement[static_cast<std::size_t>(producer)] != placement[static_cast<std::size_t>(reader)];
+      const Id before = remote_[producer].begin, begin = producer == last ? before : end;
+      remote[end] = e;
+      end += is_remote;
+      remote_[producer] = {begin, end};
+      waiting_[reader].missing += is_remote;
+      last = producer;
+    }
+  }
+  // By lists: the next op of a thread, which misses nothing, and all behind it that are as far.
+  void IssueList(std::int32_t index) {
+    Thread& thread = threads_[index];
+    const std::int32_t from = thread.place;
+    do {
+      const OpIndex op = thread.next;
+      const Waiting& waiting = waiting_[op];
+      const DeviceIndex device = waiting.device;
+      const Moment issued = moments_.Issued(std::max(thread.free, waiting.known),
+                                            c_.dispatch_cost[device] * c_.rows[op].dispatch_ops);
+      thread.free = issued;
+      Recorder::RecordIssue(op, issued);
+      const Moment end = Devices::Schedule(op, device, issued, !RemoteEdges(op).empty());
+      if (Devices::is_cpu(device)) EndOnCpu(op, thread, end);
+      thread.next = ++thread.place < thread.last ? list_[thread.place] : Nobody();
+    } while (waiting_[thread.next].missing == 0);
+    ended_ += thread.place - from;
+  }
+  // The process's thread waits for it, the device's own takes up nothing that reads it before.
+  void EndOnCpu(OpIndex op, Thread& thread, Moment end) {
+    if (one_thread_) {
+      thread.free = end;
+      return;
+    }
+    Devices::ForEachLocalEdge(op, [&](const Compiled::Edge& edge) {
+      Moment& known = waiting_[edge.consumer].known;
+      known = std::max(known, end);
+    });
   }
   template <Way kWay>
   void MakeIssuable(OpIndex op) {
@@ -194,35 +264,28 @@ class HostThreads : protected Devices<Moment> {
   // The dependencies on an op from its own device; false if it has no others.
   bool SatisfyLocals(OpIndex op, DeviceIndex device, Moment when, std::int32_t number) {
     bool others = false;
-    const Id senders_end = c_.rows[op + 1].sender;
-    for (Id i = c_.rows[op].sender; i < senders_end; ++i) {
-      const BlockId block = Memory::BlockOf(c_.senders[i]);
-      const Id edges_end = c_.senders[i + 1].edge;
-      for (Id e = c_.senders[i].edge; e < edges_end; ++e) {
-        const Compiled::Edge edge = c_.edges[e];
-        if (DeviceOf(edge.consumer) != device) {
-          others = true;
-          continue;
-        }
-        Memory::SetInput(edge.input, block);
-        Satisfy<Way::kByPass>(edge.consumer, when, number);
+    const Id end = c_.FirstEdge(op + 1);
+    for (Id e = c_.FirstEdge(op); e < end; ++e) {
+      const OpIndex reader = c_.edges[e].consumer;
+      if (DeviceOf(reader) == device) {
+        Satisfy<Way::kByPass>(reader, when, number);
+      } else {
+        others = true;
       }
     }
     return others;
   }
   // The next op of a thread's list, for which nothing is missing, and all behind it that are as far. The list must not
   // have moved on while locals are satisfied, or they would be issued from in there.
-  template <Way kWay>
-  void IssueList(std::int32_t index) {
+  // Not inlined by request: three copies of it in a pass cost 3 % of a run.
+  [[gnu::noinline]] void IssueListByPass(std::int32_t index) {
     Thread& thread = threads_[index];
     do {
       const OpIndex op = thread.next;
-      Issue<kWay>(op, index, std::max(thread.free, waiting_[op].known));
+      Issue<Way::kByPass>(op, index, std::max(thread.free, waiting_[op].known));
       thread.next = ++thread.place < thread.last ? list_[thread.place] : Nobody();
-    } while (waiting_[thread.next].missing == 0 && (kWay != Way::kByPass || thread.waits_for < 0));
+    } while (waiting_[thread.next].missing == 0 && thread.waits_for < 0);
   }
-  // Not inlined by request: three copies of it in a pass cost 3 % of a run.
-  [[gnu::noinline]] void IssueListByPass(std::int32_t index) { IssueList<Way::kByPass>(index); }
   // Without lists: a thread takes what it can up to now, and an idle one is called again when it can take the next.
   void RunThread(std::int32_t index) {
     if (listed_) return;
@@ -242,16 +305,19 @@ class HostThreads : protected Devices<Moment> {
   }
   template <Way kWay>
   void Issue(OpIndex op, std::int32_t index, Moment at) {
-    constexpr bool kShort = kWay != Way::kByPass;
+    constexpr bool kShort = kWay == Way::kByReady;
     const DeviceIndex device = kShort ? index : DeviceOf(op);
     Thread& thread = threads_[index];
     const Moment issued = moments_.Issued(at, c_.dispatch_cost[device] * c_.rows[op].dispatch_ops);
     thread.free = issued;
     Recorder::RecordIssue(op, issued);
-    if (kShort) return Devices::Schedule(op, device, issued);
+    if constexpr (kShort) {
+      Devices::Schedule(op, device, issued, true);
+      return;
+    }
     const bool waits = one_thread_ && Devices::is_cpu(device);
     if (Devices::IsAlone(device)) {
-      Devices::Schedule(op, device, issued);
+      Devices::Schedule(op, device, issued, true);
       if (waits) thread.free = Devices::ends()[op];
     } else {
       Devices::Queue(op, device, issued);
@@ -263,7 +329,7 @@ class HostThreads : protected Devices<Moment> {
 
   const bool one_thread_;
 
-  bool listed_ = false;
+  bool listed_ = false, piped_ = false;
   bool ahead_ =
       false;  // an accelerator's ops learn of local producers at the issue of these, not at their end
   std::int32_t ended_ = 0, issues_ = 0;
@@ -274,6 +340,8 @@ class HostThreads : protected Devices<Moment> {
   PipelineOrder pipeline_;
   IssuableOps<Moment> issuable_;
   ById<std::uint8_t> sends_;  // by op, if ahead: whether it has readers on other devices
+  ById<Segment> remote_;      // by op, by lists: its edges to other devices
+  ById<Id> remote_edges_;
   IndexSet to_run_;
 };
 

@@ -1,5 +1,6 @@
-// The storage that a run allocates and holds (docs/model.md section 5). What holds memory is kept until the end of the
-// run and accounted for then (peaks.h). A layer of a run (run.h).
+// The storage that a run allocates and holds (docs/model.md section 5). While it goes on only what is sent is noted. What each
+// op allocates and holds follows from its start and its end, and is accounted for after the run (peaks.h). A layer of a run
+// (run.h).
 #pragma once
 
 #include <algorithm>
@@ -19,55 +20,46 @@ class Memory : protected Recorder<Moment> {
   Memory(const Problem& problem, const Moments<Moment>& moments)
       : Recorder(problem.compiled(), moments),
         blocks_(MostBlocks(c_)),
+        freed_(blocks_.size()),
+        sent_(c_.most_transfers - c_.most_light + 1),
         output_block_(c_.output_bytes.size()),
-        input_block_(static_cast<std::size_t>(c_.inputs) + 1),
+        input_copy_(static_cast<std::size_t>(c_.inputs) + 1),
         persistent_(static_cast<std::size_t>(c_.devices)),
+        ops_(static_cast<std::size_t>(c_.devices)),
         peaks_(problem.cluster(), c_.ops, MostOwnBlocks(c_)) {
     for (const Device& device : problem.cluster().devices) granularity_.push_back(device.granularity);
   }
 
   void Reset() {
-    blocks_end_ = kNoBlock + 1;
+    std::fill(input_copy_.begin(), input_copy_.end(), kLocal);
+    copies_end_ = kNoBlock + 1;
     std::fill(persistent_.begin(), persistent_.end(), 0);
+    std::fill(ops_.begin(), ops_.end(), 0);
   }
   void Place(OpIndex op, DeviceIndex device) {
+    ++ops_[device];
     if (c_.persistent[op] != 0) persistent_[device] += PersistentOf(op, device);
   }
 
-  BlockId Allocate(Moment at, Moment freed, Bytes bytes, DeviceIndex device, OpIndex owner) {
-    if (bytes == 0) return kNoBlock;
-    blocks_[blocks_end_] = {at, freed, RoundUp(bytes, granularity_[device]), device, owner};
-    return blocks_end_++;
+  // The output of a sender is sent; some bytes. Where that is not known yet, until when is told later. Returns the copy.
+  BlockId AddCopy(const Compiled::Sender& sender, OpIndex op, DeviceIndex to, Moment start, Moment end) {
+    blocks_[copies_end_] = {start, RoundUp(sender.bytes, granularity_[to]), to, ~op};
+    freed_[copies_end_] = start;
+    sent_[copies_end_] = {sender.output, end};
+    return copies_end_++;
   }
-  void Hold(BlockId block, Moment until) { blocks_[block].freed = std::max(blocks_[block].freed, until); }
+  void EndCopy(BlockId copy, Moment end) { sent_[copy].end = end; }
+  // An input that was sent.
+  void SetInput(Compiled::Id input, BlockId copy) { input_copy_[input] = copy; }
 
-  // The request of an op's start, which may share what its inputs stand in. Returns its workspace.
-  BlockId AllocateOutputs(OpIndex op, DeviceIndex device, Moment start, Moment freed) {
-    const Id end = c_.rows[op + 1].output;
-    for (Id o = c_.rows[op].output; o < end; ++o) {
-      const Id shares = c_.output_shares[o];
-      output_block_[o] = shares == Compiled::kNone ? Allocate(start, freed, c_.output_storage[o], device, op)
-                                                   : input_block_[shares];
-    }
-    return Allocate(start, freed, c_.rows[op].workspace, device, op);
-  }
-  void HoldOutputs(OpIndex op, Moment until) {
-    for (Id o = c_.rows[op].output; o < c_.rows[op + 1].output; ++o) Hold(output_block_[o], until);
-  }
-  void HoldInputs(OpIndex op, Moment until) {
-    const Id end = c_.rows[op + 1].input;
-    for (Id i = c_.rows[op].input; i < end; ++i) Hold(input_block_[i], until);
-  }
-  BlockId BlockOf(const Compiled::Sender& sender) const {
-    return sender.output == Compiled::kNone ? kNoBlock : output_block_[sender.output];
-  }
-  // Where an input stands on its reader's device.
-  void SetInput(Compiled::Id input, BlockId block) { input_block_[input] = block; }
-
-  // After a run: the peaks, and what did not fit.
-  void FindPeaks(std::span<const DeviceIndex> placement) {
+  // After a run: the peaks, and what did not fit. By op: when it started and ended.
+  void FindPeaks(std::span<const DeviceIndex> placement, const ById<Moment>& starts,
+                 const ById<Moment>& ends) {
+    AllocateOutputs(placement, starts, ends);
+    HoldInputs(ends);
     std::optional<OutOfMemory>& oom = Recorder::outcome().oom;
-    peaks_.Find(persistent_, {blocks_.data() + 1, blocks_.data() + blocks_end_}, Clock::now_);
+    peaks_.Find(persistent_, ops_, {blocks_.data() + 1, blocks_.data() + blocks_end_},
+                {freed_.data() + 1, freed_.data() + blocks_end_}, Clock::now_);
     oom.reset();
     const auto capacity = [this](DeviceIndex d) {
       return c_.cluster->devices[static_cast<std::size_t>(d)].capacity();
@@ -100,10 +92,10 @@ class Memory : protected Recorder<Moment> {
       const OpIndex owner = blocks_[b].owner;
       changes.push_back({blocks_[b].allocated, {owner < 0 ? 3 : 2, owner < 0 ? b : owner, b, 0}, b, false});
       // Only a workspace is held by nothing that is looked at below: it comes first.
-      frees[b] = {blocks_[b].freed, {-1, blocks_[b].device, owner, 0}, b, true};
+      frees[b] = {freed_[b], {-1, blocks_[b].device, owner, 0}, b, true};
     }
     const auto held = [&](BlockId b, Moment until, std::array<std::int32_t, 4> turn) {
-      if (b != kNoBlock && until == blocks_[b].freed) frees[b].turn = std::max(frees[b].turn, turn);
+      if (b != kNoBlock && until == freed_[b]) frees[b].turn = std::max(frees[b].turn, turn);
     };
     for (OpIndex op = 0; op < c_.ops; ++op) {
       std::int32_t place = 0;
@@ -111,10 +103,11 @@ class Memory : protected Recorder<Moment> {
       for (Id o = c_.rows[op].output; o < c_.rows[op + 1].output; ++o)
         held(output_block_[o], ends[op], {0, device, op, ++place});
       for (Id i = c_.rows[op].input; i < c_.rows[op + 1].input; ++i)
-        held(input_block_[i], ends[op], {0, device, op, ++place});
+        held(BlockOf(i), ends[op], {0, device, op, ++place});
     }
     TransferIndex t = 0;
-    for (const auto& [block, end] : Recorder::sent()) held(block, end, {1, t++, 0, 0});
+    for (const auto& [output, end] : Recorder::sent())
+      held(output == Compiled::kNone ? kNoBlock : output_block_[output], end, {1, t++, 0, 0});
     changes.insert(changes.end(), frees.begin() + 1, frees.end());
     std::sort(changes.begin(), changes.end());
 
@@ -139,11 +132,16 @@ class Memory : protected Recorder<Moment> {
   }
 
  protected:
+  static constexpr BlockId kLocal = -1;  // in place of a copy, of what was not sent
   using Clock = sim::Clock<Moment>;
   using Recorder = sim::Recorder<Moment>;
   using Clock::c_, Clock::moments_, typename Clock::Id;
 
  private:
+  struct Sent {
+    Id output;
+    Moment end;
+  };
   // A change of memory, where it stands in its moment: what is freed by the end of an op (device, op, what it held),
   // then by that of a transfer, then the requests of ops, then copies.
   struct Change {
@@ -156,6 +154,45 @@ class Memory : protected Recorder<Moment> {
     }
   };
 
+  // Where an input stands on its reader's device. Without a branch: which are sent no processor foresees.
+  BlockId BlockOf(Id input) const {
+    const BlockId copy = input_copy_[input], here = output_block_[c_.input_output[input]];
+    return copy == kLocal ? here : copy;
+  }
+  void Allocate(Moment at, Moment freed, Bytes bytes, DeviceIndex device, OpIndex owner, BlockId& block) {
+    block = kNoBlock;
+    if (bytes == 0) return;
+    blocks_[blocks_end_] = {at, RoundUp(bytes, granularity_[device]), device, owner};
+    freed_[blocks_end_] = freed;
+    block = blocks_end_++;
+  }
+  // Of all ops, producers first: what shares the storage of an input finds it.
+  void AllocateOutputs(std::span<const DeviceIndex> placement, const ById<Moment>& starts,
+                       const ById<Moment>& ends) {
+    blocks_end_ = copies_end_;
+    for (const OpIndex op : c_.program_order) {
+      const DeviceIndex device = placement[static_cast<std::size_t>(op)];
+      const Id end = c_.rows[op + 1].output;
+      for (Id o = c_.rows[op].output; o < end; ++o) {
+        const Id shares = c_.output_shares[o];
+        if (shares == Compiled::kNone) {
+          Allocate(starts[op], ends[op], c_.output_storage[o], device, op, output_block_[o]);
+        } else {
+          output_block_[o] = BlockOf(shares);
+        }
+      }
+      BlockId workspace;
+      Allocate(starts[op], ends[op], c_.rows[op].workspace, device, op, workspace);
+    }
+  }
+  // Each storage until the last of those that read or send it has ended.
+  void HoldInputs(const ById<Moment>& ends) {
+    const auto hold = [this](BlockId block, Moment until) { freed_[block] = std::max(freed_[block], until); };
+    for (Id i = 0; i < c_.inputs; ++i) hold(BlockOf(i), ends[c_.input_reader[i]]);
+    for (BlockId copy = kNoBlock + 1; copy < copies_end_; ++copy)
+      hold(output_block_[sent_[copy].output], sent_[copy].end);
+  }
+
   Bytes PersistentOf(OpIndex op, DeviceIndex device) const {
     return RoundUp(c_.persistent[op], granularity_[device]);
   }
@@ -164,11 +201,15 @@ class Memory : protected Recorder<Moment> {
   }
 
   ById<Bytes> granularity_;     // by device
-  ById<Block<Moment>> blocks_;  // what has been allocated; the first one is nothing
-  BlockId blocks_end_ = 0;
+  ById<Block<Moment>> blocks_;  // the first one is nothing; then copies; then what ops have allocated
+  ById<Moment> freed_;          // by block
+  BlockId copies_end_ = 0, blocks_end_ = 0;
+  ById<Sent> sent_;             // by copy: what it is one of, and until when that is read
   ById<BlockId> output_block_;  // by output: its own, or that which it shares
-  ById<BlockId> input_block_;   // by in-edge: what it holds; the last one is for control dependencies
-  ById<Bytes> persistent_;      // by device
+  ById<BlockId>
+      input_copy_;          // by in-edge: what was sent, or kLocal; the last one is for control dependencies
+  ById<Bytes> persistent_;  // by device
+  ById<OpIndex> ops_;       // by device, how many
   Peaks<Moment> peaks_;
 };
 

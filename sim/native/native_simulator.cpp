@@ -7,9 +7,7 @@ namespace stowplan::sim {
 std::int64_t CountWithoutDuration(const Compiled& c) {
   std::int64_t number = 0;
   for (OpIndex op = 0; op < c.ops; ++op) {
-    bool some = false;
-    for (DeviceIndex d = 0; d < c.devices; ++d) some = some || c.CostOf(op, d) == 0;
-    number += some;
+    number += std::ranges::min(c.CostsOf(op)) == 0;
   }
   const bool at_once = std::any_of(c.routes.begin(), c.routes.end(), [](const Compiled::Route& route) {
     return route.from != route.to && route.latency == 0;
@@ -19,10 +17,9 @@ std::int64_t CountWithoutDuration(const Compiled& c) {
 
 Picos LongestDuration(const Compiled& c) {
   Picos longest = 0;
-  for (OpIndex op = 0; op < c.ops; ++op) {
-    for (DeviceIndex d = 0; d < c.devices; ++d)
-      longest = std::max({longest, c.CostOf(op, d), c.dispatch_cost[d] * c.rows[op].dispatch_ops});
-  }
+  const Picos dispatch = std::ranges::max(c.dispatch_cost);
+  for (OpIndex op = 0; op < c.ops; ++op)
+    longest = std::max({longest, std::ranges::max(c.CostsOf(op)), dispatch * c.rows[op].dispatch_ops});
   Bytes most = 0;
   for (const Bytes bytes : c.output_bytes) most = std::max(most, bytes);
   for (const Compiled::Route& route : c.routes)

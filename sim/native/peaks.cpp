@@ -28,28 +28,61 @@ std::size_t MostBlocks(const Compiled& c) {
 
 template <typename Moment>
 Peaks<Moment>::Peaks(const Cluster& cluster, OpIndex ops, std::size_t blocks)
-    : bits_(std::bit_width(static_cast<std::uint32_t>(ops / cluster.size()))),
-      table_(cluster.devices.size() << bits_),
+    : rows_(cluster.devices.size()),
+      table_(2 * static_cast<std::size_t>(ops) + cluster.devices.size()),
+      changes_(2 * blocks),
       peaks_(cluster.devices.size()) {
   for (const Device& device : cluster.devices) capacity_.push_back(device.capacity());
-  changes_.resize(2 * blocks + 2);
 }
 
 template <typename Moment>
-void Peaks<Moment>::Find(const ById<Bytes>& live, std::span<const Block> blocks, Moment last) {
-  shift_ = std::max(0, BitWidth(last) - bits_);
-  AddUp(blocks);
+void Peaks<Moment>::Find(const ById<Bytes>& live, const ById<OpIndex>& ops, std::span<const Block> blocks,
+                         std::span<const Moment> freed, Moment last) {
+  blocks_ = blocks;
+  freed_ = freed;
+  SetRows(ops, last);
+  AddUp();
   FindWanted(live);
-  GoThroughWanted(blocks);
+  GoThroughWanted();
+}
+
+// A device's buckets are as many as its ops, twice at most. Few devices are thought to be busy all the time; of many each has a
+// time of its own, or all its ops would be in one bucket.
+template <typename Moment>
+void Peaks<Moment>::SetRows(const ById<OpIndex>& ops, Moment last) {
+  constexpr DeviceIndex kFew = 16;
+  const bool few = devices() <= kFew;
+  for (Row& row : rows_) {
+    row.first = few ? 0 : last;
+    row.last = few ? last : 0;
+  }
+  for (std::size_t i = 0; i < blocks_.size() && !few; ++i) {
+    Row& row = rows_[blocks_[i].device];
+    row.first = std::min(row.first, blocks_[i].allocated);
+    row.last = std::max(row.last, freed_[i]);
+  }
+  std::int32_t begin = 0;
+  for (DeviceIndex d = 0; d < devices(); ++d) {
+    Row& row = rows_[d];
+    const int bits = std::bit_width(static_cast<std::uint32_t>(ops[d]));
+    row.shift = row.last > row.first ? std::max(0, BitWidth(row.last - row.first) - bits) : 0;
+    row.begin = begin;
+    row.buckets = std::int32_t{1} << bits;
+    begin += row.buckets;
+  }
+  std::fill_n(table_.begin(), begin, Bucket{});
 }
 
 template <typename Moment>
-void Peaks<Moment>::AddUp(std::span<const Block> blocks) {
-  table_.assign(table_.size(), {});
-  for (const Block& block : blocks) {
-    Bucket* const buckets = BucketsOf(block.device);
-    buckets[block.allocated >> shift_].allocated += block.bytes;
-    buckets[block.freed >> shift_].freed += block.bytes;
+void Peaks<Moment>::AddUp() {
+  for (std::size_t i = 0; i < blocks_.size(); ++i) {
+    const Row& row = rows_[blocks_[i].device];
+    Bucket& first = BucketAt(row, blocks_[i].allocated);
+    first.allocated += blocks_[i].bytes;
+    first.Count();
+    Bucket& last = BucketAt(row, freed_[i]);
+    last.freed += blocks_[i].bytes;
+    last.Count();
   }
 }
 
@@ -58,8 +91,12 @@ void Peaks<Moment>::AddUp(std::span<const Block> blocks) {
 // is live.
 template <typename Moment>
 void Peaks<Moment>::FindWanted(const ById<Bytes>& live_at_start) {
-  for (DeviceIndex d = 0; d < static_cast<DeviceIndex>(peaks_.size()); ++d) {
-    const std::span buckets(BucketsOf(d), std::size_t{1} << bits_);
+  for (DeviceIndex d = 0; d < devices(); ++d) {
+    Row& row = rows_[d];
+    const std::span buckets(table_.data() + row.begin, static_cast<std::size_t>(row.buckets));
+    const Bucket* first_wanted = nullptr;
+    const Bucket* last_wanted = nullptr;
+    row.changes = 0;
     Bytes live = live_at_start[d], least = live;
     for (const Bucket& bucket : buckets) least = std::max(least, live += bucket.allocated - bucket.freed);
     peaks_[d] = least;
@@ -67,61 +104,77 @@ void Peaks<Moment>::FindWanted(const ById<Bytes>& live_at_start) {
     bool may_be_first = true;
     for (Bucket& bucket : buckets) {
       const Bytes most = live + bucket.allocated;
-      if (most > least || (may_be_first && most > capacity_[d])) bucket.before = live;
+      if (most > least || (may_be_first && most > capacity_[d])) {
+        row.changes += bucket.count();
+        bucket.before = live;
+        if (first_wanted == nullptr) first_wanted = &bucket;
+        last_wanted = &bucket;
+      }
       live += bucket.allocated - bucket.freed;
       may_be_first = may_be_first && live <= capacity_[d];
     }
+    if (row.changes == 0) continue;
+    row.wanted_first = row.first + (static_cast<Moment>(first_wanted - buckets.data()) << row.shift);
+    row.wanted_length = (static_cast<Moment>(last_wanted - first_wanted + 1) << row.shift) - 1;
   }
 }
 
-// Nearly always all of them find room together.
+// Wanted changes of the devices in [first, end), for which there is room.
 template <typename Moment>
-void Peaks<Moment>::GoThroughWanted(std::span<const Block> blocks) {
+void Peaks<Moment>::Gather(DeviceIndex first, DeviceIndex end) {
+  std::int32_t begin = 0;
+  for (DeviceIndex d = first; d < end; ++d) {
+    rows_[d].changes_end = begin;
+    begin += rows_[d].changes;
+  }
+  STOWPLAN_CHECK(static_cast<std::size_t>(begin) <= changes_.size());
+  for (std::size_t i = 0; i < blocks_.size(); ++i) {
+    const DeviceIndex device = blocks_[i].device;
+    Row& row = rows_[device];
+    const auto add = [&](Moment at, std::int32_t block) {
+      if (at - row.wanted_first > row.wanted_length || device < first || device >= end) return;
+      if (row.changes > 0 && BucketAt(row, at).wanted())
+        changes_[static_cast<std::size_t>(row.changes_end++)] = {at, block};
+    };
+    add(blocks_[i].allocated, static_cast<std::int32_t>(i));
+    add(freed_[i], ~static_cast<std::int32_t>(i));
+  }
+}
+
+// Nearly always all of them find room together. Else those of as many devices as do.
+template <typename Moment>
+void Peaks<Moment>::GoThroughWanted() {
   refused_.reset();
-  if (const auto changes = ChangesOf(kAllDevices, blocks)) return GoThrough(*changes, blocks);
-  for (DeviceIndex d = 0; d < static_cast<DeviceIndex>(peaks_.size()); ++d) {
-    const auto changes = ChangesOf(d, blocks);
-    STOWPLAN_CHECK(changes.has_value());
-    GoThrough(*changes, blocks);
+  for (DeviceIndex first = 0, end = 0; first < devices(); first = end) {
+    std::size_t sum = 0;
+    do {
+      sum += static_cast<std::size_t>(rows_[end++].changes);
+    } while (end < devices() && sum + static_cast<std::size_t>(rows_[end].changes) <= changes_.size());
+    Gather(first, end);
+    for (DeviceIndex d = first; d < end; ++d) GoThrough(d);
   }
 }
 
-// Those in wanted buckets, in their order; nothing if there is no room for them.
 template <typename Moment>
-auto Peaks<Moment>::ChangesOf(DeviceIndex device, std::span<const Block> blocks)
-    -> std::optional<std::span<const Change>> {
-  Change* end = changes_.data();
-  const Change* const full = end + changes_.size() - 1;
-  for (const Block& block : blocks) {
-    if (device != kAllDevices && block.device != device) continue;
-    const Bucket* const buckets = BucketsOf(block.device);
-    const auto place = static_cast<std::int32_t>(&block - blocks.data());
-    if (buckets[block.allocated >> shift_].before != kUnwanted)
-      *end++ = {block.allocated, block.device, place};
-    if (buckets[block.freed >> shift_].before != kUnwanted) *end++ = {block.freed, block.device, ~place};
-    if (end >= full) return std::nullopt;
-  }
-  const auto before = [&](const Change& a, const Change& b) { return IsBefore(a, b, blocks); };
-  std::sort(changes_.data(), end, before);
-  return std::span<const Change>(changes_.data(), end);
-}
-
-template <typename Moment>
-void Peaks<Moment>::GoThrough(std::span<const Change> changes, std::span<const Block> blocks) {
+void Peaks<Moment>::GoThrough(DeviceIndex device) {
+  const Row& row = rows_[device];
+  const std::span changes(changes_.data() + row.changes_end - row.changes,
+                          static_cast<std::size_t>(row.changes));
+  std::sort(changes.begin(), changes.end(),
+            [this](const Change& a, const Change& b) { return IsBefore(a, b); });
   const Bucket* bucket = nullptr;
   Bytes live = 0;
   for (auto change = changes.begin(); change != changes.end();) {
     const auto first = change;
-    const DeviceIndex device = first->device;
-    const Bucket* const mine = BucketsOf(device) + (first->at >> shift_);
+    const Bucket* const mine = &BucketAt(row, first->at);
     if (mine != bucket) live = mine->before;
     bucket = mine;
-    for (; change != changes.end() && !IsBefore(*first, *change, blocks); ++change)
-      live += change->block < 0 ? -BlockOf(*change, blocks).bytes : BlockOf(*change, blocks).bytes;
+    for (; change != changes.end() && !IsBefore(*first, *change); ++change)
+      live += change->block < 0 ? -BlockOf(*change).bytes : BlockOf(*change).bytes;
     peaks_[device] = std::max(peaks_[device], live);
     if (first->block >= 0 && live > capacity_[device] &&
-        (!refused_ || IsBefore(BlockOf(*first, blocks), *refused_->block)))
-      refused_ = {&BlockOf(*first, blocks), live};
+        (!refused_ || IsBefore(BlockOf(*first), *refused_->block)))
+      refused_ = {&BlockOf(*first), live};
   }
 }
 

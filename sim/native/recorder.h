@@ -40,10 +40,9 @@ class Recorder : protected Clock<Moment> {
     if (ops_) TimesOf(op).end = this->now_time();
   }
 
-  // One queues, in the order of their numbers. block: what it holds until it ends. Where its times are not known yet they
-  // come below.
+  // One queues, in the order of their numbers. Where its times are not known yet they come below.
   void RecordTransfer(OpIndex op, const Compiled::Sender& sender, Compiled::Id route, Moment start,
-                      Moment end, BlockId block) {
+                      Moment end) {
     if (!timeline_) return;
     const Compiled::Id output = sender.output == Compiled::kNone ? -1 : sender.output - c_.rows[op].output;
     const Compiled::Route& on = c_.routes[route];
@@ -54,17 +53,17 @@ class Recorder : protected Clock<Moment> {
                                   this->now_time(),
                                   moments_.TimeOf(start),
                                   moments_.TimeOf(end)});
-    sent_.emplace_back(block, end);
+    sent_.emplace_back(sender.bytes == 0 ? Compiled::kNone : sender.output, end);
   }
   void RecordTransferStart(TransferIndex t) {
     if (timeline_) outcome_.transfers[static_cast<std::size_t>(t)].start = this->now_time();
   }
-  void RecordTransferEnd(TransferIndex t, BlockId block) {
+  void RecordTransferEnd(TransferIndex t) {
     if (!timeline_) return;
     outcome_.transfers[static_cast<std::size_t>(t)].end = this->now_time();
-    sent_[t] = {block, this->now_};
+    sent_[t].second = this->now_;
   }
-  using Sent = std::pair<BlockId, Moment>;          // what a transfer holds, and until when
+  using Sent = std::pair<Compiled::Id, Moment>;  // an output whose storage a transfer holds, and until when
   const ById<Sent>& sent() const { return sent_; }  // of a timeline, by transfer
 
  protected:

@@ -40,18 +40,19 @@ class NativeRun : Transport<Links, Moment> {
         std::min(Moments<Moment>::kTooLate, cutoff == kNever ? kNone : moments_.At(cutoff + 1));
     if (!Devices::stopped()) {
       HostThreads::Begin();
-      if (!Links::kBooked || !simple_) {
+      if (HostThreads::by_list()) {
+        RunLists(limit);
+      } else if (!Links::kBooked || !simple_) {
         for (Moment next = now_; next < limit && !Devices::stopped(); next = NextPass()) Pass(next);
-      } else if (HostThreads::listed()) {
-        RunEvents<Way::kByList>(limit);
       } else {
-        RunEvents<Way::kByReady>(limit);
+        RunReady(limit);
       }
     }
     const Moment next = NextPass();
     if (!Devices::stopped()) {
+      if (next >= Moments<Moment>::kTooLate && (next != kNone || now_ >= Moments<Moment>::kTooLate))
+        return nullptr;
       if (next == kNone) return Finish(placement);
-      if (next >= Moments<Moment>::kTooLate) return nullptr;
     }
     SetStopped(cutoff, static_cast<std::size_t>(c_.devices), c_.cluster->links.size(), Recorder::outcome());
     return &Recorder::outcome();
@@ -69,6 +70,7 @@ class NativeRun : Transport<Links, Moment> {
   void Reset(const Placement& placement, const RunOptions& options) {
     Clock::Reset();
     Recorder::Reset(options.record);
+    HostThreads::ChooseWay(placement);
     Memory::Reset();
     Devices::Reset();
     Transport::Reset();
@@ -81,27 +83,45 @@ class NativeRun : Transport<Links, Moment> {
     Devices::Begin(placement.device, options.cutoff.value_or(kNever));
     HostThreads::Order(placement);
   }
-  // Without passes. Nothing else of an event's moment concerns what comes of it, and in the order of ops, in which those of
-  // one moment end, their transfers queue.
-  template <Way kWay>
-  [[gnu::noinline, gnu::flatten]] void RunEvents(Moment limit) {
-    constexpr bool kByReady = kWay == Way::kByReady;
-    if (kByReady) HostThreads::template RunIdle<kWay>();
+  // By lists: events are the ends of what sends. In the order of ops, in which those of one moment end, their transfers
+  // queue. What is sent last is read later; the run ends with the last op.
+  [[gnu::noinline, gnu::flatten]] void RunLists(Moment limit) {
+    if constexpr (Links::kBooked) {
+      for (auto event = events_.next(); event.moment < limit && !Devices::stopped(); event = events_.next()) {
+        now_ = event.moment;
+        EndAndSend(event.number);
+      }
+    } else {
+      for (Moment next = NextPass(); next < limit && !Devices::stopped(); next = NextPass()) {
+        now_ = next;
+        Transport::template EndTransfers<Way::kByList>();  // none of which lets an op end now
+        while (events_.next().moment <= now_) EndAndSend(events_.next().number);
+        Transport::StartTransfers();
+      }
+    }
+    if (NextPass() == kNone) now_ = Devices::LastEnd();
+  }
+  void EndAndSend(OpIndex op) {
+    const DeviceIndex device = HostThreads::DeviceOf(op);
+    Devices::NextEnd(device);
+    Transport::SendRemote(op, device);
+  }
+  // By what is ready, without passes. Nothing else of an event's moment concerns what comes of it.
+  [[gnu::noinline, gnu::flatten]] void RunReady(Moment limit) {
+    HostThreads::template RunIdle<Way::kByReady>();
     for (auto event = events_.next(); event.moment < limit && !Devices::stopped(); event = events_.next()) {
       now_ = event.moment;
-      if (kByReady && event.number >= c_.ops) {
-        HostThreads::template RunAlone<kWay>(event.number - c_.ops);
+      if (event.number >= c_.ops) {
+        HostThreads::template RunAlone<Way::kByReady>(event.number - c_.ops);
         continue;
       }
       const OpIndex op = event.number;
       const DeviceIndex device = HostThreads::DeviceOf(op);
       HostThreads::CountEnd();
-      if (!kByReady) Devices::NextEnd(device);
-      Transport::template Send<kWay>(op, device);
-      if (!kByReady) continue;
+      Transport::template Send<Way::kByReady>(op, device);
       Devices::PopEnd(device);
-      HostThreads::template RunAlone<kWay>(device);
-      HostThreads::template RunIdle<kWay>();
+      HostThreads::template RunAlone<Way::kByReady>(device);
+      HostThreads::template RunIdle<Way::kByReady>();
     }
   }
   Moment NextPass() const { return std::min(events_.next().moment, Transport::Next()); }
@@ -110,7 +130,7 @@ class NativeRun : Transport<Links, Moment> {
     now_ = at;
     TakeEvents();                                                 // 1
     if (!simple_) EndOps();                                       // 1
-    Transport::EndTransfers();                                    // 2
+    Transport::template EndTransfers<Way::kByPass>();             // 2
     for (const OpIndex op : to_send_) Transport::SendByPass(op);  // 6
     to_send_.clear();
     HostThreads::RunThreads();          // 4
@@ -161,7 +181,7 @@ class NativeRun : Transport<Links, Moment> {
     Outcome& outcome = Recorder::outcome();
     outcome.stopped = false;
     outcome.runtime = now_time();
-    Memory::FindPeaks(placement.device);
+    Memory::FindPeaks(placement.device, Devices::starts(), Devices::ends());
     outcome.devices.clear();
     for (DeviceIndex d = 0; d < c_.devices; ++d)
       outcome.devices.push_back({Devices::busy(d), Memory::peak(d)});

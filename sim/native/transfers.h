@@ -17,6 +17,7 @@ struct Transfer {
   Picos move = 0;  // M: time beyond the latency when nothing is shared
   Bytes bytes = 0;
   OpIndex producer = 0;
+  Compiled::Id sender = 0;
   Compiled::Id route = 0;
   Compiled::Id first_reader = 0, readers_end = 0;  // (transport.h)
 };

@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <functional>
+#include <ranges>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -24,13 +26,13 @@ class Transport : protected HostThreads<Moment> {
   Transport(const Problem& problem, const Moments<Moment>& moments, const MakeLinks& make_links)
       : HostThreads(problem, moments),
         links_(make_links()),
-        no_devices_(c_.devices),
+        reached_(c_.devices),
         arrivals_(static_cast<std::size_t>(c_.devices)),
         readers_to_(static_cast<std::size_t>(c_.devices)) {
     if (kBooked && Devices::slowed_by_copies()) copies_.reserve(2 * c_.most_transfers);
     if (kBooked) return;
     transfers_.resize(c_.most_transfers);
-    for (auto* by_transfer : {&sent_block_, &copy_block_}) by_transfer->resize(c_.most_transfers);
+    copy_.resize(c_.most_transfers);
     readers_.resize(c_.edges.size());
     for (auto* list : {&arrived_, &started_}) list->reserve(c_.most_transfers);
   }
@@ -51,44 +53,30 @@ class Transport : protected HostThreads<Moment> {
   }
 
   // What an op that has ended sends. To the readers' devices in their order; then each reader learns when it arrives, if
-  // that is known, those on the op's device too but pass by pass.
+  // that is known. By what is ready those on the op's device too.
   template <Way kWay>
   void Send(OpIndex op, DeviceIndex device) {
     const Id senders_end = c_.rows[op + 1].sender;
-    for (Id i = c_.rows[op].sender; i < senders_end; ++i) {
-      const Compiled::Sender& sender = c_.senders[i];
-      const Id edges_end = c_.senders[i + 1].edge;
-      IndexSet reached = no_devices_;
-      for (Id e = sender.edge; e < edges_end; ++e) {
-        const DeviceIndex to = HostThreads::DeviceOf(c_.edges[e].consumer);
-        reached.Add(to);
-        arrivals_[to].when = kNone;
-        if (!kBooked) ++readers_to_[to];
-      }
-      reached.Drain([&](DeviceIndex to) {
-        Arrival& arrival = arrivals_[to];
-        const Id readers = kBooked ? 0 : std::exchange(readers_to_[to], 0);
-        if (to == device) {
-          if (kWay == Way::kByPass) return;
-          arrival = kWay == Way::kByList
-                        ? Arrival{Devices::is_cpu(device) ? now_ : 0, Memory::BlockOf(sender), 0}
-                        : Arrival{HostThreads::LocalsKnown(device), Memory::BlockOf(sender),
-                                  HostThreads::LocalsNumber(device)};
-        } else if (kBooked ? arrival.when == kNone : readers > 0) {
-          arrival = MakeTransfer(op, sender, device, to, readers);
-        }
-      });
-      for (Id e = sender.edge; e < edges_end; ++e) {
-        const Compiled::Edge edge = c_.edges[e];
-        const DeviceIndex to = HostThreads::DeviceOf(edge.consumer);
-        if (kWay == Way::kByPass && to == device) continue;
-        const Arrival& arrival = arrivals_[to];
-        if (!kBooked && arrival.when == kNone) {
-          readers_[transfers_[arrival.number].readers_end++] = edge;
-          continue;
-        }
-        Memory::SetInput(edge.input, arrival.block);
-        HostThreads::template Satisfy<kWay>(edge.consumer, arrival.when, arrival.number);
+    for (Id i = c_.rows[op].sender; i < senders_end; ++i)
+      SendToMany<kWay>(op, device, c_.senders[i],
+                       std::views::iota(c_.senders[i].edge, c_.senders[i + 1].edge));
+  }
+  // By lists: what it has readers for on other devices. Nearly always each output goes to one.
+  void SendRemote(OpIndex op, DeviceIndex device) {
+    const std::span<const Id> edges = HostThreads::RemoteEdges(op);
+    Id i = c_.rows[op].sender;
+    for (auto first = edges.begin(); first != edges.end();) {
+      while (c_.senders[i + 1].edge <= *first) ++i;
+      const DeviceIndex to = DeviceAt(*first);
+      bool one = true;
+      auto end = first + 1;
+      for (; end != edges.end() && *end < c_.senders[i + 1].edge; ++end) one = one && DeviceAt(*end) == to;
+      if (one) {
+        const Arrival arrival = MakeTransfer(op, c_.senders[i], device, to, static_cast<Id>(end - first));
+        for (; first != end; ++first) Tell<Way::kByList>(c_.edges[*first], arrival);
+      } else {
+        SendToMany<Way::kByList>(op, device, c_.senders[i], std::span(first, end));
+        first = end;
       }
     }
   }
@@ -97,6 +85,7 @@ class Transport : protected HostThreads<Moment> {
     if (HostThreads::MaySend(op, device)) Send<Way::kByPass>(op, device);
   }
   // Those due now, where links are not booked.
+  template <Way kWay>
   void EndTransfers() {
     if constexpr (!kBooked) {
       if (links_.next() != now_time()) return;
@@ -105,12 +94,12 @@ class Transport : protected HostThreads<Moment> {
       links_.End(now_time(), transfers_, arrived_);
       for (const TransferIndex t : arrived_) {
         const Transfer& transfer = transfers_[t];
-        Memory::Hold(sent_block_[t], now_);
+        Memory::EndCopy(copy_[t], now_);
         if (Devices::slowed_by_copies()) AddCopies(transfer.route, transfer.move, -1);
-        Recorder::RecordTransferEnd(t, sent_block_[t]);
+        Recorder::RecordTransferEnd(t);
         for (Id i = transfer.first_reader; i < transfer.readers_end; ++i) {
-          Memory::SetInput(readers_[i].input, copy_block_[t]);
-          HostThreads::template Satisfy<Way::kByPass>(readers_[i].consumer, now_, t);
+          Memory::SetInput(readers_[i].input, copy_[t]);
+          HostThreads::template Satisfy<kWay>(readers_[i].consumer, now_, t);
         }
       }
     }
@@ -122,8 +111,8 @@ class Transport : protected HostThreads<Moment> {
       links_.Start(now_time(), transfers_, started_);
       for (const TransferIndex t : started_) {
         const Transfer& transfer = transfers_[t];
-        copy_block_[t] =
-            Memory::Allocate(now_, now_, transfer.bytes, c_.routes[transfer.route].to, ~transfer.producer);
+        copy_[t] = Memory::AddCopy(c_.senders[transfer.sender], transfer.producer,
+                                   c_.routes[transfer.route].to, now_, now_);
         if (Devices::slowed_by_copies()) AddCopies(transfer.route, transfer.move, 1);
         Recorder::RecordTransferStart(t);
       }
@@ -151,7 +140,7 @@ class Transport : protected HostThreads<Moment> {
  private:
   struct Arrival {  // of an output on a device
     Moment when;
-    BlockId block;
+    BlockId copy;
     std::int32_t number;
   };
   struct CopyEvent {
@@ -162,6 +151,39 @@ class Transport : protected HostThreads<Moment> {
     friend bool operator>(const CopyEvent& a, const CopyEvent& b) { return a.moment > b.moment; }
   };
 
+  DeviceIndex DeviceAt(Id edge) const { return HostThreads::DeviceOf(c_.edges[edge].consumer); }
+  // edges: of the sender.
+  template <Way kWay, typename Edges>
+  void SendToMany(OpIndex op, DeviceIndex device, const Compiled::Sender& sender, const Edges& edges) {
+    constexpr bool kLocals = kWay == Way::kByReady;  // among those that are told
+    for (const Id e : edges) {
+      const DeviceIndex to = DeviceAt(e);
+      if (!kLocals && to == device) continue;
+      reached_.Add(to);
+      if (!kBooked) ++readers_to_[to];
+    }
+    reached_.Drain([&](DeviceIndex to) {
+      const Id readers = kBooked ? 0 : std::exchange(readers_to_[to], 0);
+      arrivals_[to] = kLocals && to == device ? Arrival{HostThreads::LocalsKnown(device), Memory::kLocal,
+                                                        HostThreads::LocalsNumber(device)}
+                                              : MakeTransfer(op, sender, device, to, readers);
+    });
+    for (const Id e : edges) {
+      const DeviceIndex to = DeviceAt(e);
+      if (kLocals || to != device) Tell<kWay>(c_.edges[e], arrivals_[to]);
+    }
+  }
+  // A reader learns when it arrives, or is noted where that is not known.
+  template <Way kWay>
+  void Tell(const Compiled::Edge& edge, const Arrival& arrival) {
+    if (!kBooked && arrival.when == kNone) {
+      readers_[transfers_[arrival.number].readers_end++] = edge;
+      return;
+    }
+    Memory::SetInput(edge.input, arrival.copy);
+    HostThreads::template Satisfy<kWay>(edge.consumer, arrival.when, arrival.number);
+  }
+
   // Inlined by request: a call for each transfer costs several percent of a run.
   [[gnu::always_inline]] Arrival MakeTransfer(OpIndex op, const Compiled::Sender& sender, DeviceIndex from,
                                               DeviceIndex to, Id readers) {
@@ -169,23 +191,22 @@ class Transport : protected HostThreads<Moment> {
     const TransferIndex number = queued_++;
     if (sender.bytes == 0) {
       const Moment end = moments_.End(now_, c_.routes[route].latency);
-      Recorder::RecordTransfer(op, sender, route, now_, end, kNoBlock);
+      Recorder::RecordTransfer(op, sender, route, now_, end);
       return {end, kNoBlock, number};
     }
     if constexpr (kBooked) {
       const auto [start, end] = links_.Book(route, sender.output, sender.bytes, now_);
-      Memory::Hold(Memory::BlockOf(sender), end);
       if (Devices::slowed_by_copies()) BookCopies(route, start, end);
-      Recorder::RecordTransfer(op, sender, route, start, end, Memory::BlockOf(sender));
-      return {end, Memory::Allocate(start, start, sender.bytes, to, ~op), number};
+      Recorder::RecordTransfer(op, sender, route, start, end);
+      return {end, Memory::AddCopy(sender, op, to, start, end), number};
     } else {
       const Picos move = c_.MoveTime(c_.routes[route], sender.output);
-      transfers_[number] = {move, sender.bytes, op, route, readers_end_, readers_end_};
+      const auto place = static_cast<Id>(&sender - c_.senders.data());
+      transfers_[number] = {move, sender.bytes, op, place, route, readers_end_, readers_end_};
       readers_end_ += readers;
-      sent_block_[number] = Memory::BlockOf(sender);
       links_.Queue(number, transfers_[number]);
       changed_ = true;
-      Recorder::RecordTransfer(op, sender, route, 0, 0, kNoBlock);
+      Recorder::RecordTransfer(op, sender, route, 0, 0);
       return {kNone, kNoBlock, number};
     }
   }
@@ -209,13 +230,13 @@ class Transport : protected HostThreads<Moment> {
 
   // Of links that are not booked.
   Transfers transfers_;
-  ById<BlockId> sent_block_, copy_block_;  // by transfer
-  ById<Compiled::Edge> readers_;           // of transfers in turn
+  ById<BlockId> copy_;            // by transfer that has started
+  ById<Compiled::Edge> readers_;  // of transfers in turn
   Id readers_end_ = 0;
   bool changed_ = false;
 
   // Scratch.
-  const IndexSet no_devices_;
+  IndexSet reached_;        // of one sender
   ById<Arrival> arrivals_;  // of one sender, by device
   ById<Id> readers_to_;     // of one sender, by device, where links are not booked
   std::vector<TransferIndex> arrived_, started_;

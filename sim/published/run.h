@@ -116,12 +116,12 @@ PublishedSimulator<Queues>::PublishedSimulator(const Problem& problem, Published
 template <typename Queues>
 void PublishedSimulator<Queues>::Reset(const Placement& placement) {
   ++run_;
-  const Picos* costs = problem_.costs().picos.data();
+  const CostTable& costs = problem_.costs();
   std::fill(most_.begin(), most_.end(), 0);
   std::fill(busy_.begin(), busy_.end(), 0);
   for (std::size_t i = 0; i < op_count_; ++i) {
     const auto d = static_cast<std::size_t>(placement.device[i]);
-    const Picos cost = costs[i * device_count_ + d];
+    const Picos cost = costs.at(static_cast<OpIndex>(i), placement.device[i]);
     waiting_[i] = {wiring_.producers[i], placement.device[i], 0};
     cost_or_use_[i] = cost;
     busy_[d] += cost;

@@ -77,8 +77,7 @@ void PublishedWiring::SetTails(const OpGraph& graph, const CostTable& costs) {
   for (auto op = order.rbegin(); op != order.rend(); ++op) {
     Picos& tail = tails[static_cast<std::size_t>(*op)];
     for (const OpIndex reader : graph.consumers(*op)) {
-      const auto row = costs.picos.begin() + static_cast<std::ptrdiff_t>(reader) * costs.devices;
-      const Picos least = *std::min_element(row, row + costs.devices);
+      const Picos least = std::ranges::min(costs.PricesOf(reader));
       tail = std::max({tail, least + tails[static_cast<std::size_t>(reader)], least + PauseAfterOp(least)});
     }
   }
@@ -86,9 +85,8 @@ void PublishedWiring::SetTails(const OpGraph& graph, const CostTable& costs) {
 
 UInt128 PublishedWiring::LatestTime(const CostTable& costs) const {
   UInt128 sum = 0;
-  for (auto row = costs.picos.begin(); row != costs.picos.end(); row += costs.devices) {
-    sum += UInt128(*std::max_element(row, row + costs.devices)) + kOpPause;
-  }
+  for (std::size_t op = 0; op < tails.size(); ++op)
+    sum += UInt128(std::ranges::max(costs.PricesOf(static_cast<OpIndex>(op)))) + kOpPause;
   for (const Picos duration : durations) sum += UInt128(duration) + kSendPause;
   return sum;
 }

@@ -58,12 +58,16 @@ sim::CostTable Perturbed(const sim::Problem& problem, int draw) {
   agents::Rng rng(static_cast<std::uint64_t>(draw + 1), "robustness");
   std::map<std::pair<std::string, std::string>, double> factors;
   const sim::OpGraph& graph = problem.graph();
+  std::vector<std::string> kinds(static_cast<std::size_t>(costs.columns()));  // by column
+  for (sim::DeviceIndex d = 0; d < problem.cluster().size(); ++d) {
+    kinds[static_cast<std::size_t>(costs.ColumnOf(d))] =
+        problem.cluster().devices[static_cast<std::size_t>(d)].kind;
+  }
   for (std::size_t op = 0; op < graph.ops.size(); ++op) {
-    for (std::size_t d = 0; d < problem.cluster().devices.size(); ++d) {
-      const auto [factor, is_new] =
-          factors.try_emplace({graph.ops[op].type, problem.cluster().devices[d].kind}, 1);
+    for (std::size_t column = 0; column < kinds.size(); ++column) {
+      const auto [factor, is_new] = factors.try_emplace({graph.ops[op].type, kinds[column]}, 1);
       if (is_new) factor->second = 1 - kCostSpread + 2 * kCostSpread * rng.Uniform();
-      sim::Picos& picos = costs.picos[op * problem.cluster().devices.size() + d];
+      sim::Picos& picos = costs.picos[op * kinds.size() + column];
       picos = std::llround(static_cast<double>(picos) * factor->second);
     }
   }

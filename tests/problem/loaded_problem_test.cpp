@@ -28,8 +28,9 @@ TEST(LoadedProblem, TimesOfAnotherKindMove) {
     const auto& devices = loaded.cluster().devices;
     for (std::size_t d = 0; d < devices.size(); ++d) {
       if (devices[d].kind != kind) continue;
-      *tier = loaded.problem().costs().tier[devices.size() + d];
-      return sim::ToMicros(loaded.problem().costs().at(1, static_cast<sim::DeviceIndex>(d)));
+      const auto device = static_cast<sim::DeviceIndex>(d);
+      *tier = loaded.problem().costs().TierAt(1, device);
+      return sim::ToMicros(loaded.problem().costs().at(1, device));
     }
     return -1.0;
   };

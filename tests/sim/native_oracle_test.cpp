@@ -1,4 +1,6 @@
 // The engine against the oracle, event by event, on random problems.
+#include <algorithm>
+
 #include "sim/simulator.h"
 #include "tests/sim/compare.h"
 #include "tests/sim/oracle.h"
@@ -47,20 +49,80 @@ TEST(NativeOracle, RecordingLessChangesNothing) {
   }
 }
 
-// Sets of devices have a bit for several of them then (sim/native/index_set.h).
+// Neighbours in the graph share a device, colocation sets stay whole: what searches look at.
+Placement Contiguous(const OpGraph& graph, const Cluster& cluster) {
+  Placement placement;
+  for (const std::int32_t set : graph.colocation_set())
+    placement.device.push_back(
+        static_cast<DeviceIndex>(std::int64_t{set} * cluster.size() / graph.colocation_sets()));
+  return placement;
+}
+
+void ExpectAgreement(const RandomCase& c, Simulator& simulator, const Placement& placement) {
+  Outcome expected = OracleRun(c.graph, c.cluster, c.costs, placement);
+  const Outcome& actual = simulator.Run(placement, {RunOptions::Record::kTimeline, {}});
+  ASSERT_EQ("", FirstDifference(expected, actual, c.graph, c.cluster)) << PrintCase(c);
+  expected.ops.clear();
+  expected.transfers.clear();
+  expected.memory.clear();
+  ASSERT_EQ("", FirstDifference(expected, simulator.Run(placement), c.graph, c.cluster)) << PrintCase(c);
+}
+
+// Sets of devices have a word for each 64 then (sim/native/index_set.h), and devices a time of their own each (peaks.h).
 TEST(NativeOracle, EngineAndOracleAgreeOnMoreThan64Devices) {
   for (std::uint64_t seed = 1; seed <= OracleCases() / 50; ++seed) {
+    const int least = seed % 8 == 0 ? 300 : 65;
     const RandomCase c = MakeRandomCase(
-        seed, {.max_ops = 250, .least_devices = 65, .most_devices = 150, .solo = seed % 3 != 0});
+        seed, {.max_ops = 250, .least_devices = least, .most_devices = least + 85, .solo = seed % 3 != 0});
     const Problem problem(c.graph, c.cluster, c.costs);
     const auto simulator = MakeSimulator(problem);
-    Outcome expected = OracleRun(c.graph, c.cluster, c.costs, c.placement);
-    const Outcome& actual = simulator->Run(c.placement, {RunOptions::Record::kTimeline, {}});
-    ASSERT_EQ("", FirstDifference(expected, actual, c.graph, c.cluster)) << PrintCase(c);
-    expected.ops.clear();
-    expected.transfers.clear();
-    expected.memory.clear();
-    ASSERT_EQ("", FirstDifference(expected, simulator->Run(c.placement), c.graph, c.cluster)) << PrintCase(c);
+    ExpectAgreement(c, *simulator, c.placement);
+    ExpectAgreement(c, *simulator, Contiguous(c.graph, c.cluster));
+  }
+}
+
+// Runs by lists, of which only what is sent is an event: in both places of the host's threads, under all interconnects.
+TEST(NativeOracle, ListsAgreeOnContiguousPlacements) {
+  for (std::uint64_t seed = 1; seed <= OracleCases() / 4; ++seed) {
+    RandomCase c = MakeRandomCase(seed, {.max_ops = 120, .least_devices = 2, .solo = true});
+    c.cluster.dispatch.order = Dispatch::Order::kProgram;
+    c.cluster.dispatch.per = seed % 2 == 0 ? Dispatch::Per::kProcess : Dispatch::Per::kDevice;
+    const Problem problem(c.graph, c.cluster, c.costs);
+    const auto simulator = MakeSimulator(problem);
+    ExpectAgreement(c, *simulator, Contiguous(c.graph, c.cluster));
+    Placement random = c.placement;
+    random.priority.clear();
+    ExpectAgreement(c, *simulator, random);
+  }
+}
+
+// A device is priced by its kind: one column for all of a kind says the same as one for each of them.
+TEST(NativeOracle, EngineReadsCostsByKind) {
+  for (std::uint64_t seed = 1; seed <= OracleCases() / 20; ++seed) {
+    const RandomCase c = MakeRandomCase(seed);
+    CostTable by_kind;
+    by_kind.devices = c.cluster.size();
+    std::vector<DeviceIndex> first;  // by column
+    for (DeviceIndex d = 0; d < c.cluster.size(); ++d) {
+      const auto kind = [&](DeviceIndex of) { return c.cluster.devices[static_cast<std::size_t>(of)].kind; };
+      const auto alike = std::ranges::find(first, kind(d), kind);
+      by_kind.column_of.push_back(static_cast<DeviceIndex>(alike - first.begin()));
+      if (alike == first.end()) first.push_back(d);
+    }
+    by_kind.shared_columns = static_cast<DeviceIndex>(first.size());
+    for (OpIndex op = 0; op < c.graph.size(); ++op) {
+      for (const DeviceIndex d : first) by_kind.picos.push_back(c.costs.at(op, d));
+    }
+    by_kind.tier.assign(by_kind.picos.size(), Tier::kMeasured);
+    CostTable separate = by_kind;
+    for (DeviceIndex d = 0; d < c.cluster.size(); ++d) separate.Separate(d);
+    const Outcome expected = OracleRun(c.graph, c.cluster, c.costs, c.placement);
+    for (const CostTable& costs : {by_kind, separate}) {
+      const Problem problem(c.graph, c.cluster, costs);
+      const auto simulator = MakeSimulator(problem);
+      const Outcome& actual = simulator->Run(c.placement, {RunOptions::Record::kTimeline, {}});
+      ASSERT_EQ("", FirstDifference(expected, actual, c.graph, c.cluster)) << PrintCase(c);
+    }
   }
 }
 

@@ -25,7 +25,8 @@ class BookedLinks {
   BookedLinks& operator=(const BookedLinks&) = delete;
 
   void Reset() {
-    for (Way& way : ways_) way.bytes = way.busy = 0;
+    for (const Id route : used_) ways_[route].bytes = ways_[route].busy = 0;
+    used_.clear();
     std::fill(direction_use_.begin(), direction_use_.end(), DirectionUse{});
     for (Resource& resource : resources_) resource.free = 0;
     std::fill(unit_ends_.begin(), unit_ends_.end(), Moment{0});
@@ -38,7 +39,8 @@ class BookedLinks {
     Way& way = ways_[route];
     const Picos move = way.moves != nullptr ? way.moves[output] : c_.TransferTime(c_.routes[route], bytes);
     const Picos duration = way.latency + move;
-    way.bytes += bytes;
+    if (way.bytes == 0) used_.push_back(route);
+    way.bytes += bytes;  // some
     way.busy += duration;
     Moment start = queued;
     for (Resource* const resource : way.resources) start = std::max(start, resource->free);
@@ -90,6 +92,7 @@ class BookedLinks {
   const Moments<Moment> moments_;
   const bool exclusive_;
   ById<Way> ways_;
+  std::vector<Id> used_;  // routes that have carried something, of as many as there are pairs of devices
   ById<Resource> resources_;
   std::vector<Resource*> hops_;    // of each way in turn
   std::vector<Moment> unit_ends_;  // of each resource in turn, ascending
@@ -117,6 +120,7 @@ BookedLinks<Moment>::BookedLinks(const Compiled& compiled, Sharing sharing, cons
     way.resources = {hops, resources.Of(route).size()};
     hops += way.resources.size();
   }
+  used_.reserve(std::min(c_.routes.size(), c_.most_transfers));
   unit_ends_.resize(static_cast<std::size_t>(unit));
   if (!exclusive_) direction_use_.resize(2 * c_.cluster->links.size());
 }
@@ -125,7 +129,7 @@ BookedLinks<Moment>::BookedLinks(const Compiled& compiled, Sharing sharing, cons
 template <typename Moment>
 void BookedLinks<Moment>::Report(std::vector<LinkUse>& links) const {
   links.assign(c_.cluster->links.size(), {});
-  for (Id route = 0; route < static_cast<Id>(ways_.size()); ++route) {
+  for (const Id route : used_) {
     for (Id i = c_.routes[route].first; i < c_.routes[route].last; ++i) {
       LinkUse& link = links[static_cast<std::size_t>(c_.route_links[static_cast<std::size_t>(i)])];
       link.bytes += ways_[route].bytes;

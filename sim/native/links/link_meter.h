@@ -13,14 +13,18 @@ namespace stowplan::sim {
 class LinkMeter {
  public:
   explicit LinkMeter(const Compiled& compiled)
-      : c_(compiled), route_bytes_(compiled.routes.size()), use_(2 * compiled.cluster->links.size()) {}
+      : c_(compiled), route_bytes_(compiled.routes.size()), use_(2 * compiled.cluster->links.size()) {
+    used_.reserve(std::min(compiled.routes.size(), compiled.most_transfers));
+  }
 
   void Reset() {
-    std::fill(route_bytes_.begin(), route_bytes_.end(), 0);
+    for (const Compiled::Id route : used_) route_bytes_[route] = 0;
+    used_.clear();
     std::fill(use_.begin(), use_.end(), Use{});
   }
   void Start(const Transfer& transfer, Picos now) {
-    route_bytes_[transfer.route] += transfer.bytes;
+    if (route_bytes_[transfer.route] == 0) used_.push_back(transfer.route);
+    route_bytes_[transfer.route] += transfer.bytes;  // some
     ForEachUse(transfer.route, [&](Use& use) {
       if (use.active++ == 0) use.since = now;
     });
@@ -32,7 +36,7 @@ class LinkMeter {
   }
   void Report(std::vector<LinkUse>& links) const {
     links.assign(c_.cluster->links.size(), {});
-    for (Compiled::Id r = 0; r < static_cast<Compiled::Id>(c_.routes.size()); ++r) {
+    for (const Compiled::Id r : used_) {
       for (auto i = c_.routes[r].first; i < c_.routes[r].last; ++i)
         links[static_cast<std::size_t>(c_.route_links[static_cast<std::size_t>(i)])].bytes += route_bytes_[r];
     }
@@ -54,7 +58,8 @@ class LinkMeter {
 
   const Compiled& c_;
   ById<Bytes> route_bytes_;
-  ById<Use> use_;  // by link direction
+  std::vector<Compiled::Id> used_;  // routes that have carried something
+  ById<Use> use_;                   // by link direction
 };
 
 }  // namespace stowplan::sim

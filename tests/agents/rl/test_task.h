@@ -59,8 +59,9 @@ inline std::unique_ptr<TestTask> MakeTestTask(const std::vector<TestOp>& ops, in
     }
   }
   made->cluster.Finish();
-  made->problem = std::make_unique<sim::Problem>(
-      made->graph, made->cluster, sim::PriceOps(made->graph, made->cluster, sim::NoCostModel{}));
+  sim::CostTable costs = sim::PriceOps(made->graph, made->cluster, sim::NoCostModel{});
+  for (sim::DeviceIndex d = 1; d < devices; ++d) costs.Separate(d);  // for tests that make one dearer
+  made->problem = std::make_unique<sim::Problem>(made->graph, made->cluster, std::move(costs));
   made->task = MakeTask(*made->problem, "colocation");
   return made;
 }
