@@ -27,6 +27,7 @@ std::unique_ptr<Agent> MakeCrossEntropy(const Settings& read);
 std::unique_ptr<Agent> MakeFactored(const Settings& read);
 std::unique_ptr<Agent> MakePilot(const Settings& read);
 std::unique_ptr<Agent> MakePortfolio(const Settings& read);
+std::unique_ptr<Agent> MakeStages(const Settings& read);
 std::unique_ptr<Agent> MakeBruteForce(const Settings& read);
 std::unique_ptr<Agent> MakeExternal(const Settings& read);
 

@@ -32,9 +32,8 @@ struct GrouperRow {
   Grouper group;
 };
 const std::vector<GrouperRow>& Groupers();
-// Throws InputError for unknown groupers and parameters. `colocation` (default: one unit per colocation set),
-// `module(ops=256)` (scopes of names), `neighbour(groups=128)`, `stage` (attribute or `group` names),
-// `tied(groups=128)` (what shares most), `none` = colocation. Units are numbered by topological order of their first op.
+// By a row of Groupers() with parameters; empty = colocation. Throws InputError for unknown ones. Units are numbered by topological
+// order of their first op.
 Units MakeUnits(const std::string& spec, const sim::Problem& problem);
 // What it is told, its name as in Units::grouper among it. Throws InputError for unknown groupers and parameters.
 Settings GrouperSettings(const std::string& spec);

@@ -8,6 +8,7 @@
 
 #include "problem/options.h"
 #include "problem/placement_source.h"
+#include "problem/plan_space.h"
 #include "problem/this_machine.h"
 #include "profiler/host_machine.h"
 #include "sim/base/error.h"
@@ -112,12 +113,27 @@ std::optional<sim::Placement> SearchSource::Expert(const sim::Problem& problem) 
   return formats::CheckedAt(expert_place_, [&] { return LoadPlacement(expert_, problem); });
 }
 
+void SearchSource::KeepTo(const scenarios::ExporterRow& format) {
+  const std::string grouper = format.space->grouper;
+  if (grouper_option_->count() > 0 &&
+      agents::GrouperSettings(grouper_).Canonical() != agents::GrouperSettings(grouper).Canonical()) {
+    throw InputError(fmt::format("--grouper {}: --for {} places {}, which is --grouper '{}'; leave --grouper out.",
+                                 grouper_, format.name, format.space->says, grouper));
+  }
+  grouper_ = grouper;
+  grouper_place_.clear();
+  format_ = &format;
+}
+
 agents::Task SearchSource::MakeTask(const LoadedProblem& loaded) const {
   const std::optional<sim::Placement> expert = Expert(loaded.problem());
-  const std::vector<std::string> devices = SelectDevices(loaded.cluster(), devices_);
-  return formats::CheckedAt(grouper_place_, [&] {
+  std::vector<std::string> devices = SelectDevices(loaded.cluster(), devices_);
+  if (format_ != nullptr) devices = PlanDevices(*format_, loaded.cluster(), devices);
+  agents::Task task = formats::CheckedAt(grouper_place_, [&] {
     return agents::MakeTask(loaded.problem(), grouper_, devices, expert ? &*expert : nullptr);
   });
+  if (format_ != nullptr) CheckPlanFormat(*format_, task, problem_.graph);
+  return task;
 }
 
 }  // namespace stowplan::problem

@@ -10,6 +10,10 @@
 #include "agents/task.h"
 #include "problem/loaded_problem.h"
 
+namespace stowplan::scenarios {
+struct ExporterRow;
+}
+
 namespace CLI {
 class App;
 class Option;
@@ -35,6 +39,9 @@ class SearchSource {
 
   // The placement that the scenario calls the expert's, if it gives one.
   std::optional<sim::Placement> Expert(const sim::Problem& problem) const;
+  // Keeps to what the format says (plan_space.h): its units, its devices. After Resolve(). Throws InputError for another --grouper.
+  void KeepTo(const scenarios::ExporterRow& format);
+  // Throws the InputErrors of plan_space.h where it keeps to a format.
   agents::Task MakeTask(const LoadedProblem& loaded) const;
 
  private:
@@ -49,6 +56,7 @@ class SearchSource {
   std::string expert_;                        // placement file or agent; empty = the rule
   std::string grouper_place_, expert_place_;  // in the scenario file, for messages
   std::string devices_;
+  const scenarios::ExporterRow* format_ = nullptr;  // null = any plan will do
   std::int64_t samples_ = 1000;
   std::vector<std::int64_t> seeds_;
   CLI::Option* samples_option_ = nullptr;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -78,14 +79,26 @@ struct Exported {
       {};  // what the user should know of it: a sentence each, without a full stop
 };
 
+// Which placements a format can say: where a search has to stay for its plan to be exported.
+struct PlanSpace {
+  enum class Devices : std::uint8_t { kGpus, kOneClass, kGpusAndCpu, kGpuAndCpu };  // of the last two one CPU
+  const char* says;     // "stages of ..., ", for messages
+  const char* grouper;  // of what is placed as one (docs/protocol.md); stages are some of these in a row
+  bool stages;          // two at least, each on a device of its own; else anything anywhere
+  Devices devices;
+  const char* file;  // what the plan is called
+};
+
 struct ExporterRow {
   const char* name;
   const char* what;
   // Throws InputError where the other program cannot run this placement.
   Exported (*print)(const ExportInput& input);
+  std::optional<PlanSpace> space = {};  // none = a picture of any placement
 };
 const std::vector<ExporterRow>& Exporters();
-const ExporterRow& FindExporter(const std::string& name);  // throws InputError listing those that there are
+// `option`: what gave the name. Throws InputError listing those that there are.
+const ExporterRow& FindExporter(const std::string& name, const std::string& option = "--to");
 
 // A name from the tables with parameters, or a path ("-" = standard input), whose format is guessed from the
 // content. Throws InputError listing the known names. Where a catalogue is given the kinds that a graph file's

@@ -50,6 +50,13 @@ const std::vector<GrouperRow>& Groupers() {
        "modules that the names spell (a/b.c/op), opened where they have more than `ops` ops or half of all",
        {{{"ops", "of a module at most", Whole(1, INT32_MAX), std::to_string(sim::kMostOpsOfModule)}}},
        GroupByModule},
+      {"chain",
+       "the forward pass in pieces, in order, for stages: each begins where one may",
+       {{{"at", "where a piece may begin: an op, a module, a numbered layer, or one whose ends are no pieces of their own",
+          OneOf({"op", "module", "layer", "block"}), "module"}}},
+       GroupByChain},
+      {"layer", "attention, feed-forward and experts of each numbered layer, what is before and behind", {},
+       GroupByLayerPart},
       {"neighbour",
        "merges the smallest group into its heaviest neighbour until `groups` are left",
        {{{"groups", "that are left", Whole(1, INT32_MAX), "128"}}},
@@ -59,6 +66,10 @@ const std::vector<GrouperRow>& Groupers() {
        "`groups` clusters of units that share most, readers of one tensor among them",
        {{{"groups", "clusters at most", Whole(1, 1e9), "128"}}},
        GroupByTies},
+      {"whole_module",
+       "as module, but what joins data of several stays whole, as a map of modules to devices needs",
+       {{{"ops", "of a module at most", Whole(1, INT32_MAX), std::to_string(sim::kMostOpsOfModule)}}},
+       GroupByWholeModule},
   };
   return rows;
 }

@@ -28,9 +28,11 @@
 #include "problem/fingerprint.h"
 #include "problem/loaded_problem.h"
 #include "problem/options.h"
+#include "problem/plan_space.h"
 #include "problem/problem_json.h"
 #include "problem/provenance.h"
 #include "problem/search_source.h"
+#include "scenarios/scenarios.h"
 #include "sim/base/error.h"
 #include "sim/base/spec.h"
 #include "sim/formats/formats.h"
@@ -144,12 +146,20 @@ std::string CurveCsv(const agents::Evaluator& evaluator) {
   return text;
 }
 
+std::string PlanFormatNames() {
+  std::string names;
+  for (const scenarios::ExporterRow& row : scenarios::Exporters()) {
+    if (row.space) names += (names.empty() ? "" : "|") + std::string(row.name);
+  }
+  return names;
+}
+
 class PlaceCommand : public Command {
  public:
   void Declare(CLI::App& app) override {
-    app.add_option("--agent", agent_,
+    agent_option_ = app.add_option("--agent", agent_,
                    "one of `stowplan list agents`, with parameters: placeto(rounds=8); else portfolio")
-        ->option_text("A");
+                        ->option_text("A");
     search_.Declare(app, true);
     seed_option_ =
         problem::Whole(app.add_option("--seed", seed_, "of the agent; else the scenario's first, else 1"), 0,
@@ -172,6 +182,10 @@ class PlaceCommand : public Command {
                        "threads of agent and simulator; results do not depend on it; 0 = one per core"))
         ->capture_default_str()
         ->option_text("T");
+    app.add_option("--for", for_,
+                   "search only what this format can say, and write the plan in it to --out: one of `stowplan list "
+                   "exporters`")
+        ->option_text(PlanFormatNames());
     app.add_option("--out", out_,
                    "folder for placement.json, outcome.json, curve.csv, trace.json, placement.html, run.json")
         ->option_text("DIR");
@@ -189,6 +203,7 @@ class PlaceCommand : public Command {
     AddExamples(
         app, {"stowplan place model.onnx --cluster here",
               "stowplan place model.onnx --cluster 'a100(gpus=2)' --out runs/model",
+              "stowplan place llama --cluster 'a100(gpus=4)' --for pipeline --out runs/stages",
               "stowplan place --agent local_search --graph nmt --cluster 'k40(gpus=2)' --samples 2000 --out "
               "runs/nmt",
               "stowplan place --agent 'placeto(rounds=4)' --graph 'nmt(steps=8)' --cluster 'k40(gpus=2)' "
@@ -268,7 +283,7 @@ class PlaceCommand : public Command {
                  .rivals = {}};
       if (ranks.first() && evaluator.has_best()) {
         CheckBest(task, evaluator);
-        made.advice = problem::Advise(task, evaluator, &stop);
+        made.advice = problem::Advise(task, evaluator, &stop, Allowed(task));
         made.rivals = made.advice->rivals;
       } else if (ranks.first() && !stop) {
         made.rivals = problem::SimplestRivals(task);
@@ -300,8 +315,33 @@ class PlaceCommand : public Command {
                                     : "the same call with --resume goes on with " + out_);
   }
 
+  // What the format says; empty = there is none.
+  std::function<bool(const agents::UnitPlacement&)> Allowed(const agents::Task& task) const {
+    if (format_ == nullptr) return {};
+    return [this, &task](const agents::UnitPlacement& placement) {
+      return problem::CanSay(*format_, task, placement, search_.problem().graph);
+    };
+  }
+
+  // Stages are searched as such.
+  void KeepToFormat() {
+    if (for_.empty()) return;
+    format_ = &problem::FindPlanFormat(for_);
+    if (out_.empty())
+      throw InputError(fmt::format("--for {}: writes the plan to the folder of --out DIR, so --out is wanted too.", for_));
+    search_.KeepTo(*format_);
+    if (!format_->space->stages) return;
+    if (agent_option_->count() == 0) agent_ = "stages(fewest=2)";
+    const Spec agent = Spec::Parse(agent_);
+    if (agent.name != "stages" || agents::AgentSettings(agent_).Int("fewest") < 2) {
+      throw InputError(fmt::format("--agent {}: --for {} places {}, which is --agent 'stages(fewest=2)'; leave --agent out.",
+                                   agent_, for_, format_->space->says));
+    }
+  }
+
   void Prepare() {
     search_.Resolve("place");
+    KeepToFormat();
     if (learn_ != "yes" && learn_ != "no")
       throw InputError(fmt::format("--learn {}: wanted yes or no.", learn_));
     RefuseOptionsForNothing();
@@ -348,10 +388,17 @@ class PlaceCommand : public Command {
                  .same = {"agent", "scenario", "graph", "graph_fingerprint", "cluster", "cost_model",
                           "grouper", "units", "seed"},
                  .alike = {"budget"},
-                 .files = {"checkpoint", "placement.json", "outcome.json", "curve.csv", "trace.json",
-                           "placement.html", "samples.csv", "units.json"},
+                 .files = Files({"checkpoint", "placement.json", "outcome.json", "curve.csv", "trace.json",
+                           "placement.html", "samples.csv", "units.json"}),
                  .resume = options_.resume,
                  .force = force_});
+  }
+
+  static std::vector<std::string> Files(std::vector<std::string> files) {
+    for (const scenarios::ExporterRow& row : scenarios::Exporters()) {
+      if (row.space) files.emplace_back(row.space->file);
+    }
+    return files;
   }
 
   // Where the agent keeps no state of its own, what it was told is kept: on all ranks what the first one has.
@@ -414,8 +461,21 @@ class PlaceCommand : public Command {
       output::TellSentence(fmt::format("stowplan place: the portfolio does without {}.\n", member));
     if (!out_.empty()) SaveFolder(found, outcome, best, summary);
     if (outcome != nullptr) SavePages(found, *outcome, best);
+    WritePlan(found, best);
     if (!json_.empty()) return formats::WriteFile(json_, summary);
     PrintSummary(found, outcome, best);
+  }
+
+  void WritePlan(const Found& found, const sim::Placement& best) const {
+    if (format_ == nullptr) return;
+    const std::string file = InFolder(format_->space->file);
+    std::filesystem::remove(file);  // of an earlier run
+    if (!found.advice) return;
+    const scenarios::Exported plan = format_->print(
+        {.problem = *found.task.problem, .placement = best, .graph_file = search_.problem().graph});
+    formats::WriteFile(file, plan.text);
+    for (const std::string& note : plan.notes) output::TellSentence(fmt::format("{}: {}\n", for_, note));
+    output::TellSentence(fmt::format("{}: the plan is {}\n", for_, file));
   }
 
   void SavePages(const Found& found, const sim::Outcome& outcome, const sim::Placement& best) const {
@@ -542,12 +602,15 @@ class PlaceCommand : public Command {
   std::int64_t seed_ = 1;
   double within_ = 100 * problem::kWithin;
   std::string learn_ = "yes";
+  std::string for_;  // a format that the plan is for; empty = none
   std::string out_;
   std::string json_;
   std::string html_;
   bool log_samples_ = false;
   bool force_ = false;
   agents::SearchOptions options_;
+  const scenarios::ExporterRow* format_ = nullptr;  // of for_
+  CLI::Option* agent_option_ = nullptr;
   CLI::Option* seed_option_ = nullptr;
   CLI::Option* within_option_ = nullptr;
 };

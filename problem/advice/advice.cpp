@@ -22,8 +22,9 @@ constexpr std::size_t kRivalColumns = 20;
 
 class Chooser {
  public:
-  Chooser(const Task& task, const agents::Evaluator& evaluator, const std::atomic<bool>* stop)
-      : task_(task), stop_(stop), plainest_(evaluator.plainest()) {}
+  Chooser(const Task& task, const agents::Evaluator& evaluator, const std::atomic<bool>* stop,
+          const std::function<bool(const UnitPlacement&)>& allowed)
+      : task_(task), stop_(stop), allowed_(allowed), plainest_(evaluator.plainest()) {}
 
   Advice Run() {
     Advice advice;
@@ -52,7 +53,7 @@ class Chooser {
   bool stopped() const { return stop_ != nullptr && *stop_; }
 
   bool Offer(const Rival& one) {
-    if (!one.fits || !plainest_.Wants(one.runtime)) return false;
+    if (!one.fits || !plainest_.Wants(one.runtime) || (allowed_ && !allowed_(one.placement))) return false;
     plainest_.Offer({one.placement, one.runtime, one.plainness});
     return true;
   }
@@ -135,6 +136,7 @@ class Chooser {
 
   const Task& task_;
   const std::atomic<bool>* stop_;
+  const std::function<bool(const UnitPlacement&)>& allowed_;
   agents::PlainestPlacements plainest_;
 };
 
@@ -163,8 +165,9 @@ std::string AgainstText(sim::Picos runtime, sim::Picos chosen) {
 
 }  // namespace
 
-Advice Advise(const Task& task, const agents::Evaluator& evaluator, const std::atomic<bool>* stop) {
-  Advice advice = Chooser(task, evaluator, stop).Run();
+Advice Advise(const Task& task, const agents::Evaluator& evaluator, const std::atomic<bool>* stop,
+              const std::function<bool(const UnitPlacement&)>& allowed) {
+  Advice advice = Chooser(task, evaluator, stop, allowed).Run();
   if (advice.chosen.placement.empty()) {
     const Rival best = Simulated(task, "", evaluator.best());
     advice.chosen = advice.fastest = {best.placement, best.runtime, best.plainness};

@@ -18,7 +18,7 @@
 namespace stowplan::scenarios {
 namespace {
 
-constexpr const char* kInstead = "search with --grouper module, which keeps modules whole";
+constexpr const char* kInstead = "`stowplan place --for device-map` keeps modules whole";
 
 class Mapper {
  public:

@@ -8,6 +8,8 @@ namespace stowplan::scenarios {
 
 Exported ExportDeviceMap(const ExportInput& input);
 Exported ExportPipeline(const ExportInput& input);
+Exported ExportMegatron(const ExportInput& input);
+Exported ExportVllm(const ExportInput& input);
 Exported ExportOnnxRuntime(const ExportInput& input);
 Exported ExportOnnxRuntimeModel(const ExportInput& input);
 Exported ExportOnnxRuntimeMemory(const ExportInput& input);

@@ -3,7 +3,6 @@
 // numbered modules ("layers.3", "layer3"); within one, attention, feed-forward and experts can be told apart.
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <map>
 #include <optional>
 
@@ -11,48 +10,21 @@
 
 #include "scenarios/exporters/exporters.h"
 #include "scenarios/exporters/placed_modules.h"
+#include "sim/analysis/layers.h"
 #include "sim/base/error.h"
 
 namespace stowplan::scenarios {
 namespace {
 
-// Part of a layer, as its tensors are called there; earlier ones are looked for first.
-struct Part {
-  const char* tensors;
-  std::array<std::string_view, 3> words;
-};
-constexpr std::array kParts = {Part{"ffn_.*_exps", {"expert", "expert", "expert"}},
-                               Part{"ffn_", {"mlp", "feed_forward", "ffn"}},
-                               Part{"attn_", {"attn", "attention", "attention"}}};
+using sim::LayerName;
+using sim::LayerOf;
 
-struct LayerName {
-  std::string stack;  // what stands before the number
-  int number;
-};
-
-// The layer that a path is in: of "layers.3", "h.3" or "layer3".
-std::optional<LayerName> LayerOf(const std::string& path) {
-  for (std::size_t at = 0; at < path.size();) {
-    const std::size_t dot = std::min(path.find('.', at), path.size());
-    const std::size_t digits = path.find_last_not_of("0123456789", dot - 1);
-    const std::size_t first = digits == std::string::npos || digits < at ? at : digits + 1;
-    const bool numbered = first < dot && dot - first < 6 &&
-                          (first == at ? at > 0
-                                       : path.compare(at, first - at, "layer") == 0 ||
-                                             path.compare(at, first - at, "block") == 0);
-    if (numbered) return LayerName{path.substr(0, first), std::stoi(path.substr(first, dot - first))};
-    at = dot + 1;
-  }
-  return std::nullopt;
-}
+// As the tensors of a part are called there; earlier ones are looked for first.
+constexpr std::array kTensorsOfParts = {"ffn_.*_exps", "ffn_", "attn_"};
+static_assert(static_cast<std::size_t>(sim::LayerPart::kOther) == kTensorsOfParts.size());
 
 std::size_t PartOf(const std::string& path) {
-  for (std::size_t p = 0; p < kParts.size(); ++p) {
-    for (const std::string_view word : kParts[p].words) {
-      if (path.find(word) != std::string::npos) return p;
-    }
-  }
-  return kParts.size();
+  return static_cast<std::size_t>(sim::PartOf(path));
 }
 
 class LayerSplitter {
@@ -62,12 +34,6 @@ class LayerSplitter {
 
   Exported Run() {
     for (sim::OpIndex op = 0; op < graph_.size(); ++op) {
-      if (!IsForward(modules_.op(op))) {
-        throw InputError(
-            fmt::format("llama.cpp: {} is an op of a training step, and llama.cpp runs inference; place the "
-                        "model itself.",
-                        modules_.op(op).name));
-      }
       // What nothing reads (buffers that are kept beside others) says nothing of where work is done.
       if (modules_.op(op).IsVariable() && !graph_.consumers(op).empty()) AddWeight(op);
     }
@@ -93,8 +59,7 @@ class LayerSplitter {
         continue;  // a table that the head shares is copied there, too
       throw InputError(fmt::format(
           "llama.cpp: the weight {} is on {} and its reader {} on {}, but llama.cpp computes where the "
-          "weight "
-          "is; search with --grouper module.",
+          "weight is, as with `stowplan place --for llama.cpp`.",
           name, modules_.name(device), modules_.op(reader).name, modules_.name(modules_.device_of(reader))));
     }
     const std::optional<LayerName> layer = LayerOf(modules_.module(Home(op)).path);
@@ -177,11 +142,11 @@ class LayerSplitter {
   }
 
   std::string Overrides() const {
-    // (part, device) to layers; parts in the order of kParts, then whole layers.
+    // (part, device) to layers; parts in the order of kTensorsOfParts, then whole layers.
     std::map<std::pair<std::size_t, sim::DeviceIndex>, std::vector<int>> rules;
     for (const auto& [number, layer] : layers_) {
       if (layer.whole) {
-        rules[{kParts.size(), *layer.device}].push_back(number);
+        rules[{kTensorsOfParts.size(), *layer.device}].push_back(number);
         continue;
       }
       for (const auto& [part, device] : layer.parts) rules[{part, device}].push_back(number);
@@ -189,7 +154,7 @@ class LayerSplitter {
     std::string text;
     for (const auto& [rule, numbers] : rules) {
       text += fmt::format("{}blk\\.({})\\.{}={}", text.empty() ? "" : ",", fmt::join(numbers, "|"),
-                          rule.first < kParts.size() ? kParts[rule.first].tensors : "", Buffer(rule.second));
+                          rule.first < kTensorsOfParts.size() ? kTensorsOfParts[rule.first] : "", Buffer(rule.second));
     }
     if (head_) text += fmt::format(",output.*={}", Buffer(*head_));
     return text;
@@ -208,6 +173,7 @@ class LayerSplitter {
 }  // namespace
 
 Exported ExportLlamaCpp(const ExportInput& input) {
+  RefuseTraining(input, "llama.cpp");
   return LayerSplitter(input).Run();
 }
 

@@ -47,16 +47,6 @@ Providers FindProviders(const ExportInput& input, const char* name) {
   return providers;
 }
 
-void RefuseTraining(const ExportInput& input, const char* name) {
-  for (const sim::Op& op : input.problem.graph().ops) {
-    if (!IsForward(op)) {
-      throw InputError(
-          fmt::format("{}: {} is an op of a training step, and this runs inference; place the model itself.",
-                      name, op.name));
-    }
-  }
-}
-
 std::string Settings(const ExportInput& input, const Providers& providers) {
   const sim::Cluster& cluster = input.problem.cluster();
   std::string text;

@@ -1,5 +1,9 @@
 #include "scenarios/exporters/placed_modules.h"
 
+#include <fmt/format.h>
+
+#include "sim/base/error.h"
+
 namespace stowplan::scenarios {
 
 PlacedModules::PlacedModules(const ExportInput& input)
@@ -34,8 +38,14 @@ std::vector<std::int32_t> PlacedModules::Coarsest() const {
   return found;
 }
 
-bool IsForward(const sim::Op& op) {
-  return op.phase != "backward" && op.phase != "update";
+void RefuseTraining(const ExportInput& input, const char* name) {
+  for (const sim::Op& op : input.problem.graph().ops) {
+    if (!IsForward(op)) {
+      throw InputError(
+          fmt::format("{}: {} is an op of a training step, and this runs inference; place the model itself.",
+                      name, op.name));
+    }
+  }
 }
 
 int GpuNumber(const sim::Cluster& cluster, sim::DeviceIndex device) {

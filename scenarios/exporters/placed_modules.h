@@ -5,9 +5,12 @@
 #include <vector>
 
 #include "scenarios/scenarios.h"
+#include "sim/analysis/layers.h"
 #include "sim/analysis/modules.h"
 
 namespace stowplan::scenarios {
+
+using sim::IsForward;
 
 class PlacedModules {
  public:
@@ -39,8 +42,8 @@ class PlacedModules {
   std::vector<sim::DeviceIndex> devices_;
 };
 
-// Of the forward pass: neither backward nor update.
-bool IsForward(const sim::Op& op);
+// Throws InputError, with the exporter's name, where there is an op of a training step.
+void RefuseTraining(const ExportInput& input, const char* name);
 // The number that frameworks give a GPU: its place among the cluster's. -1 for a CPU.
 int GpuNumber(const sim::Cluster& cluster, sim::DeviceIndex device);
 

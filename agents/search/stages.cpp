@@ -1,0 +1,296 @@
+// The stages of a pipeline: contiguous pieces of the forward pass on accelerators, each once. The pieces are the task's units in
+// program order (groupers/chain.h). An exact search by an estimate (stage_splits.h) makes ten times as many splits as are wanted;
+// those that its schedule finishes soonest are samples; then borders of the best move by a piece for as many samples again.
+// Where none of them fits, less room is given to the estimate's memory until one does or none is left.
+//
+// An op takes its price or, if longer, its issue. A micro-batch's activations are held from its forward to its backward pass. What an op needs
+// beside them is that of the stage's largest op.
+#include <algorithm>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "agents/agents.h"
+#include "agents/groupers/chain.h"
+#include "agents/search/objective.h"
+#include "agents/search/stage_splits.h"
+#include "agents/timing.h"
+#include "sim/analysis/layers.h"
+#include "sim/base/error.h"
+
+namespace stowplan::agents {
+namespace {
+
+using sim::Bytes;
+using sim::DeviceIndex;
+using sim::OpIndex;
+using sim::Picos;
+
+constexpr std::size_t kMostPieces = 512;
+
+// A chain of units, and what its pieces cost.
+class StagedTask {
+ public:
+  StagedTask(const Task& task, int fewest) : task_(task), graph_(task.problem->graph()) {
+    FindPieces();
+    for (const sim::Op& op : graph_.ops) {
+      const double number = sim::FindNumber(op.attributes, "micro_batch").value_or(0);
+      costs_.micro_batches = std::max(costs_.micro_batches, static_cast<std::int64_t>(number) + 1);
+    }
+    costs_.gpipe = sim::FindString(graph_.attributes, "schedule").value_or("") == "gpipe";
+    FindKinds();
+    costs_.fewest = static_cast<int>(std::min({static_cast<std::size_t>(fewest), pieces_.size(), Accelerators(task).size()}));
+    costs_.pieces.resize(pieces_.size());
+    for (PieceCost& piece : costs_.pieces)
+      piece.forward = piece.backward = piece.update = std::vector<Picos>(costs_.kinds.size(), 0);
+    AddTimes();
+    AddMemory();
+    AddLinks();
+  }
+
+  const ChainCosts& costs() const { return costs_; }
+
+  UnitPlacement Place(const StageSplit& split) const {
+    UnitPlacement placement(task_.units.ops.size());
+    std::size_t stage = 0;
+    for (std::size_t piece = 0; piece < pieces_.size(); ++piece) {
+      if (stage + 1 < split.begins.size() && piece >= static_cast<std::size_t>(split.begins[stage + 1])) ++stage;
+      for (const UnitIndex unit : pieces_[piece]) placement[static_cast<std::size_t>(unit)] = split.devices[stage];
+    }
+    return placement;
+  }
+
+ private:
+  std::size_t PieceOf(OpIndex op) const {
+    return piece_of_unit_[static_cast<std::size_t>(task_.units.unit_of_op[static_cast<std::size_t>(op)])];
+  }
+  const sim::Op& Op(OpIndex op) const { return graph_.ops[static_cast<std::size_t>(op)]; }
+  bool IsFirst(const sim::Op& op) const {
+    return sim::FindNumber(op.attributes, "micro_batch").value_or(0) == 0;
+  }
+
+  // Of too many those that stand side by side are one piece.
+  void FindPieces() {
+    const std::vector<std::vector<UnitIndex>> chain = ChainOfUnits(task_);
+    const std::size_t together = (chain.size() + kMostPieces - 1) / kMostPieces;
+    piece_of_unit_.resize(task_.units.ops.size());
+    for (std::size_t i = 0; i < chain.size(); ++i) {
+      if (i % together == 0) pieces_.emplace_back();
+      for (const UnitIndex unit : chain[i]) {
+        piece_of_unit_[static_cast<std::size_t>(unit)] = pieces_.size() - 1;
+        pieces_.back().push_back(unit);
+      }
+    }
+  }
+
+  void FindKinds() {
+    for (const DeviceIndex device : Accelerators(task_)) {
+      const auto known = std::ranges::find_if(costs_.kinds, [&](const DeviceKind& kind) {
+        const sim::Device &one = task_.device(kind.devices.front()), &other = task_.device(device);
+        return one.kind == other.kind && one.capacity() == other.capacity();
+      });
+      if (known != costs_.kinds.end()) {
+        known->devices.push_back(device);
+      } else {
+        costs_.kinds.push_back({.capacity = task_.device(device).capacity(), .devices = {device}});
+      }
+    }
+  }
+
+  void AddTimes() {
+    for (OpIndex op = 0; op < graph_.size(); ++op) {
+      PieceCost& piece = costs_.pieces[PieceOf(op)];
+      const std::string& phase = Op(op).phase;
+      auto& times = phase == "update" ? piece.update : phase == "backward" ? piece.backward : piece.forward;
+      for (std::size_t k = 0; k < costs_.kinds.size(); ++k) {
+        const DeviceIndex device = costs_.kinds[k].devices.front();
+        times[k] += std::max(task_.problem->costs().at(op, device),
+                             DispatchCost(task_.problem->cluster(), Op(op), device));
+      }
+    }
+    for (PieceCost& piece : costs_.pieces) {
+      for (std::vector<Picos>* times : {&piece.forward, &piece.backward}) {
+        for (Picos& time : *times) time /= costs_.micro_batches;
+      }
+    }
+  }
+
+  // The output whose storage this one shares.
+  sim::TensorRef Storage(sim::TensorRef tensor) const {
+    for (;;) {
+      const sim::Output& output = Op(tensor.op).outputs[static_cast<std::size_t>(tensor.output)];
+      if (output.storage != sim::Output::Storage::kInput) return tensor;
+      tensor = output.alias;
+    }
+  }
+  Bytes OwnBytes(sim::TensorRef tensor) const {
+    const sim::Output& output = Op(tensor.op).outputs[static_cast<std::size_t>(tensor.output)];
+    return output.storage == sim::Output::Storage::kOwn ? output.bytes : 0;
+  }
+
+  void AddMemory() {
+    std::set<sim::TensorRef> saved, gradients;
+    for (OpIndex op = 0; op < graph_.size(); ++op) {
+      PieceCost& piece = costs_.pieces[PieceOf(op)];
+      piece.held += Op(op).persistent_bytes;
+      Bytes working = Op(op).workspace_bytes;
+      for (std::size_t o = 0; o < Op(op).outputs.size(); ++o)
+        working += OwnBytes({op, static_cast<std::int32_t>(o)});
+      for (const sim::TensorRef input : Op(op).inputs) {
+        const sim::TensorRef storage = Storage(input);
+        working += OwnBytes(storage);
+        const sim::Op& producer = Op(storage.op);
+        if (Op(op).phase == "backward" && sim::IsForward(producer) && IsFirst(producer)) saved.insert(storage);
+        if (Op(op).phase == "update" && producer.phase == "backward") gradients.insert(storage);
+      }
+      piece.transient = std::max(piece.transient, working);
+    }
+    for (const sim::TensorRef tensor : saved) costs_.pieces[PieceOf(tensor.op)].saved += OwnBytes(tensor);
+    for (const sim::TensorRef tensor : gradients) costs_.pieces[PieceOf(tensor.op)].held += OwnBytes(tensor);
+  }
+
+  // Bytes of a micro-batch across the beginning of each piece, whether a stage begins there or not.
+  void AddLinks() {
+    std::vector<Bytes> forth(pieces_.size() + 1, 0), back(pieces_.size() + 1, 0);
+    const auto add = [](std::vector<Bytes>& by_piece, std::size_t from, std::size_t to, Bytes bytes) {
+      by_piece[from + 1] += bytes;
+      by_piece[to + 1] -= bytes;
+    };
+    for (OpIndex op = 0; op < graph_.size(); ++op) {
+      if (Op(op).IsSource() || !IsFirst(Op(op))) continue;
+      std::vector<std::pair<std::size_t, std::size_t>> reach(Op(op).outputs.size(), {PieceOf(op), PieceOf(op)});
+      for (const OpIndex reader : graph_.consumers(op)) {
+        for (const sim::TensorRef input : Op(reader).inputs) {
+          if (input.op != op) continue;
+          auto& [low, high] = reach[static_cast<std::size_t>(input.output)];
+          low = std::min(low, PieceOf(reader));
+          high = std::max(high, PieceOf(reader));
+        }
+      }
+      for (std::size_t o = 0; o < reach.size(); ++o) {
+        add(forth, PieceOf(op), reach[o].second, Op(op).outputs[o].bytes);
+        add(back, reach[o].first, PieceOf(op), Op(op).outputs[o].bytes);
+      }
+    }
+    for (std::vector<Bytes>* bytes : {&forth, &back}) {
+      for (std::size_t piece = 1; piece < bytes->size(); ++piece) (*bytes)[piece] += (*bytes)[piece - 1];
+    }
+    const auto link = [this](std::vector<Bytes> bytes) {
+      return [this, bytes = std::move(bytes)](std::size_t piece, DeviceIndex from, DeviceIndex to) {
+        return bytes[piece] > 0 ? task_.TransferEstimate(bytes[piece], from, to) : 0;
+      };
+    };
+    costs_.forth = link(std::move(forth));
+    costs_.back = link(std::move(back));
+    FindQuickest();
+  }
+
+  // Devices that may follow one another: those of a kind do in their order, the last of one and the first of another may.
+  void FindQuickest() {
+    std::vector<Picos> quickest(pieces_.size(), 0);
+    for (std::size_t piece = 1; piece < pieces_.size(); ++piece) {
+      Picos least = INT64_MAX;
+      const auto take = [&](DeviceIndex a, DeviceIndex b) {
+        least = std::min(least, costs_.forth(piece, a, b) + costs_.back(piece, b, a));
+      };
+      for (const DeviceKind& kind : costs_.kinds) {
+        for (std::size_t d = 1; d < kind.devices.size(); ++d) take(kind.devices[d - 1], kind.devices[d]);
+        for (const DeviceKind& other : costs_.kinds) {
+          if (&kind == &other) continue;
+          for (const DeviceIndex a : kind.devices)
+            for (const DeviceIndex b : other.devices) take(a, b);
+        }
+      }
+      if (least < INT64_MAX) quickest[piece] = least;
+    }
+    costs_.quickest = [quickest = std::move(quickest)](std::size_t piece) { return quickest[piece]; };
+  }
+
+  const Task& task_;
+  const sim::OpGraph& graph_;
+  std::vector<std::vector<UnitIndex>> pieces_;
+  std::vector<std::size_t> piece_of_unit_;
+  ChainCosts costs_;
+};
+
+class Stages final : public Agent {
+ public:
+  explicit Stages(const Settings& read)
+      : Agent(read.Canonical()), best_(read.Int("best")), fewest_(static_cast<int>(read.Int("fewest"))) {}
+
+  void Search(const Task& task, Evaluator& evaluator, const SearchOptions& /*options*/) override {
+    const StagedTask staged(task, fewest_);
+    std::set<UnitPlacement> seen;
+    std::pair<Objective, StageSplit> best;
+    const auto sample = [&](const std::vector<StageSplit>& splits) {
+      std::vector<UnitPlacement> fresh;
+      std::vector<const StageSplit*> of;
+      for (const StageSplit& split : splits) {
+        UnitPlacement placement = staged.Place(split);
+        if (!seen.insert(placement).second) continue;
+        fresh.push_back(std::move(placement));
+        of.push_back(&split);
+        evaluator.CountProposal();
+      }
+      const bool stopped = evaluator.remaining() == 0 || evaluator.stop_requested();
+      if (fresh.empty() || stopped) return false;
+      const std::vector<Evaluation> made = evaluator.EvaluateBatch(fresh);
+      bool better = false;
+      for (std::size_t i = 0; i < made.size(); ++i) {
+        const Objective value = ObjectiveOf(task, made[i]);
+        if (!best.second.begins.empty() && !(value < best.first)) continue;
+        best = {value, *of[i]};
+        better = true;
+      }
+      return better;
+    };
+    for (const double room : {1.0, 0.9, 0.8, 0.7, 0.6, 0.5}) {
+      const std::vector<StageSplit> splits = Soonest(staged.costs(), room);
+      if (splits.empty() && best.second.begins.empty()) {
+        sample(Soonest(staged.costs(), 1e6));  // the estimate says that none fits
+      } else {
+        sample(splits);
+      }
+      if (evaluator.has_best() || splits.empty()) break;
+    }
+    const std::int64_t last = evaluator.samples() + best_;
+    while (!best.second.begins.empty() && evaluator.samples() < last && sample(Neighbours(staged, best.second)));
+  }
+
+ private:
+  std::vector<StageSplit> Soonest(const ChainCosts& costs, double room) const {
+    constexpr std::size_t kEstimates = 10;  // of each sample
+    std::vector<StageSplit> splits =
+        BestSplits(costs, kEstimates * static_cast<std::size_t>(best_), room);
+    for (StageSplit& split : splits) split.estimate = ScheduleTime(costs, split);
+    std::ranges::stable_sort(splits, {}, &StageSplit::estimate);
+    if (splits.size() > static_cast<std::size_t>(best_)) splits.resize(static_cast<std::size_t>(best_));
+    return splits;
+  }
+
+  static std::vector<StageSplit> Neighbours(const StagedTask& staged, const StageSplit& split) {
+    std::vector<StageSplit> neighbours;
+    const auto pieces = static_cast<std::int32_t>(staged.costs().pieces.size());
+    for (std::size_t s = 1; s < split.begins.size(); ++s) {
+      for (const std::int32_t by : {-1, 1}) {
+        const std::int32_t begin = split.begins[s] + by;
+        const std::int32_t next = s + 1 < split.begins.size() ? split.begins[s + 1] : pieces;
+        if (begin <= split.begins[s - 1] || begin >= next) continue;
+        neighbours.push_back(split);
+        neighbours.back().begins[s] = begin;
+      }
+    }
+    return neighbours;
+  }
+
+  std::int64_t best_;
+  int fewest_;
+};
+
+}  // namespace
+
+std::unique_ptr<Agent> MakeStages(const Settings& read) {
+  return std::make_unique<Stages>(read);
+}
+
+}  // namespace stowplan::agents
