@@ -313,7 +313,7 @@ std::string Evaluator::SaveState() const {
   state["task"] = Fingerprint(impl_->task);
   state["samples"] = impl_->samples;
   state["proposals"] = proposals_;
-  state["screens"] = screens_;
+  state["screens"] = screens();
   std::vector<std::uint64_t> distinct(impl_->distinct.begin(), impl_->distinct.end());
   std::sort(distinct.begin(), distinct.end());
   state["distinct"] = std::move(distinct);

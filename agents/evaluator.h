@@ -68,7 +68,7 @@ class Evaluator {
   // per episode for Placeto.
   void CountProposal() { ++proposals_; }
 
-  // An agent looked at so many placements by screens, to choose what to sample: no samples, but told beside them.
+  // An agent looked at so many placements by screens, to choose what to sample: no samples, but told beside them. From any thread.
   void CountScreens(std::int64_t count) { screens_ += count; }
   std::int64_t screens() const { return screens_; }
 
@@ -116,7 +116,7 @@ class Evaluator {
   struct Impl;
   std::unique_ptr<Impl> impl_;
   std::int64_t proposals_ = 0;
-  std::int64_t screens_ = 0;
+  std::atomic<std::int64_t> screens_ = 0;
 };
 
 }  // namespace stowplan::agents

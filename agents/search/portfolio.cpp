@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "agents/agents.h"
+#include "agents/search/team.h"
 #include "sim/base/error.h"
 
 namespace stowplan::agents {
@@ -63,18 +64,15 @@ class Portfolio final : public Agent, public Composed {
     }
     // What anybody lacks is known before the first of them is asked.
     std::vector<Member> members = Ready(first, task, options);
-    std::vector<Member> pilot = Ready({"pilot(plan=" + std::to_string(plan_) + ")"}, task, options);
     for (Member& member : members) {
       if (done()) return;
       Ask(member, task, evaluator, options);
     }
     if (done()) return;
-    if (pilot.empty() || !Ask(pilot.front(), task, evaluator, options)) {
-      for (Member& other : Ready({"local_search(start=trivial)"}, task, options)) {
-        if (!done()) Ask(other, task, evaluator, options);
-      }
-    }
-    if (last_.empty() && failure_) std::rethrow_exception(failure_);
+    Team({.plan = plan_}, task, evaluator, options,
+         {.left_out = [&](const std::string& who, const std::string& why) { LeaveOut(who, why); },
+          .sampled = [&](const std::string& who) { Sampled(evaluator.samples(), who); }})
+        .Search();
   }
 
   std::string AuthorOf(std::int64_t sample) const override {
@@ -112,7 +110,7 @@ class Portfolio final : public Agent, public Composed {
       if (reason == reasons.end()) {
         ready.push_back({spec, std::move(agent)});
       } else {
-        LeaveOut(spec, *reason, failure ? failure : std::make_exception_ptr(RunError(*reason)));
+        LeaveOut(spec, *reason);
       }
     }
     return ready;
@@ -130,18 +128,19 @@ class Portfolio final : public Agent, public Composed {
       if (evaluator.failed() || !(options.ranks->alone() || IsInputError(failure))) throw;
     }
     member.agent.reset();
-    if (!failure || evaluator.samples() > before) {
-      const std::lock_guard lock(telling_);
-      last_.emplace_back(evaluator.samples(), member.spec);
-    }
-    if (failure) LeaveOut(member.spec, ReasonOf(failure), failure);
+    if (!failure || evaluator.samples() > before) Sampled(evaluator.samples(), member.spec);
+    if (failure) LeaveOut(member.spec, ReasonOf(failure));
     return !failure;
   }
 
-  void LeaveOut(const std::string& spec, const std::string& reason, const std::exception_ptr& failure) {
+  void Sampled(std::int64_t last, const std::string& who) {
+    const std::lock_guard lock(telling_);
+    last_.emplace_back(last, who);
+  }
+
+  void LeaveOut(const std::string& spec, const std::string& reason) {
     const std::lock_guard lock(telling_);
     left_out_.push_back(spec.substr(0, spec.find('(')) + ": " + reason);
-    if (!failure_) failure_ = failure;
   }
 
   std::int64_t plan_ = 0;
@@ -149,7 +148,6 @@ class Portfolio final : public Agent, public Composed {
   mutable std::mutex telling_;                              // of what follows
   std::vector<std::pair<std::int64_t, std::string>> last_;  // sample of each member
   std::vector<std::string> left_out_;
-  std::exception_ptr failure_;  // of the first of them
 };
 
 }  // namespace

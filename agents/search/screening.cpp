@@ -4,10 +4,10 @@
 
 namespace stowplan::agents {
 
-Screening::Screening(const Task& task, Evaluator& evaluator, int threads)
+Screening::Screening(const Task& task, Evaluator& evaluator, int threads, std::span<const sim::OpIndex> order)
     : task_(task),
       evaluator_(evaluator),
-      screen_(*task.problem, task.units.unit_of_op, task.devices, threads),
+      screen_(*task.problem, task.units.unit_of_op, task.devices, threads, order),
       peak_scale_(task.problem->cluster().devices.size(), 1.0) {}
 
 sim::Bytes Screening::OverflowOf(std::span<const sim::Bytes> peak) const {
@@ -21,9 +21,9 @@ sim::Bytes Screening::OverflowOf(std::span<const sim::Bytes> peak) const {
   return overflow;
 }
 
-std::vector<Screened> Screening::Of(std::span<const UnitPlacement> placements) {
+std::vector<Screened> Screening::Of(std::span<const UnitPlacement> placements, std::optional<int> slot) {
   evaluator_.CountScreens(static_cast<std::int64_t>(placements.size()));
-  const sim::Screen::Result result = screen_.Run(placements);
+  const sim::Screen::Result result = slot ? screen_.RunOn(*slot, placements) : screen_.Run(placements);
   const std::size_t devices = peak_scale_.size();
   std::vector<Screened> screened;
   screened.reserve(placements.size());
@@ -32,6 +32,15 @@ std::vector<Screened> Screening::Of(std::span<const UnitPlacement> placements) {
     screened.push_back({{OverflowOf(peak), result.runtime[i]}, {peak.begin(), peak.end()}});
   }
   return screened;
+}
+
+std::vector<Candidate> Screening::Candidates(std::vector<UnitPlacement> placements, std::optional<int> slot) {
+  std::vector<Screened> screened = Of(placements, slot);
+  std::vector<Candidate> candidates;
+  candidates.reserve(placements.size());
+  for (std::size_t i = 0; i < placements.size(); ++i)
+    candidates.push_back({std::move(placements[i]), std::move(screened[i])});
+  return candidates;
 }
 
 void Screening::CorrectPeaks(const Screened& screened, const std::vector<sim::Bytes>& simulated) {

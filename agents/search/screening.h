@@ -2,6 +2,7 @@
 // counts them beside those.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -12,18 +13,29 @@
 
 namespace stowplan::agents {
 
+// What a screen says of a placement.
 struct Screened {
   Objective objective;
   std::vector<sim::Bytes> peak;  // by device, as screened
 };
 
+// A placement with its screen.
+struct Candidate {
+  UnitPlacement placement;
+  Screened screened;
+  const Objective& objective() const { return screened.objective; }
+};
+
 class Screening {
  public:
-  // Keeps references. Results do not depend on `threads`.
-  Screening(const Task& task, Evaluator& evaluator, int threads);
+  // Keeps references. Results do not depend on `threads`. `order`: of ops, as sim::Screen takes it.
+  Screening(const Task& task, Evaluator& evaluator, int threads, std::span<const sim::OpIndex> order = {});
 
-  // 16 cost hardly more than one. Under the rules published everything fits.
-  std::vector<Screened> Of(std::span<const UnitPlacement> placements);
+  // 16 cost hardly more than one. Under the rules published everything fits. With a slot on the caller's thread alone
+  // (sim::Screen::RunOn).
+  std::vector<Screened> Of(std::span<const UnitPlacement> placements, std::optional<int> slot = std::nullopt);
+  std::vector<Candidate> Candidates(std::vector<UnitPlacement> placements,
+                                    std::optional<int> slot = std::nullopt);
 
   // Told the peaks of a placement that was simulated: from then on screened peaks are scaled by what they fell short of
   // them, so that what does not fit is not preferred again.

@@ -410,6 +410,8 @@ template <int kBytes>
 STOWPLAN_INLINE void Run(const ScreenPlan& plan, ScreenState& state) {
   if (plan.words == 1) return Pass<kBytes, 1>(plan, state).Run();
   if (plan.words == 2) return Pass<kBytes, 2>(plan, state).Run();
+  if (plan.words <= 16) return Pass<kBytes, 16>(plan, state).Run();
+  if (plan.words <= 32) return Pass<kBytes, 32>(plan, state).Run();
   Pass<kBytes, kMostWords>(plan, state).Run();
 }
 

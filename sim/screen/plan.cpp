@@ -54,20 +54,23 @@ std::vector<std::vector<OpIndex>> Holders(const Compiled& c) {
 
 class Planner {
  public:
-  Planner(const Problem& problem, std::span<const std::int32_t> unit_of_op, ScreenPlan& plan)
+  Planner(const Problem& problem, std::span<const std::int32_t> unit_of_op,
+          std::span<const OpIndex> order, ScreenPlan& plan)
       : graph_(problem.graph()),
         c_(problem.compiled()),
         cluster_(problem.cluster()),
         unit_of_op_(unit_of_op),
-        plan_(plan) {}
+        plan_(plan),
+        order_(order.begin(), order.end()) {}
 
   void Make() {
     STOWPLAN_CHECK_EQ(unit_of_op_.size(), static_cast<std::size_t>(c_.ops));
     plan_.published = cluster_.rules == Rules::kPublished;
     plan_.process = !plan_.published && cluster_.dispatch.per == Dispatch::Per::kProcess;
     plan_.ideal = cluster_.interconnect == "ideal";
-    order_.assign(c_.program_order.begin(), c_.program_order.end());
-    if (plan_.published) order_ = EarliestFirst(c_);
+    if (order_.empty() && plan_.published) order_ = EarliestFirst(c_);
+    if (order_.empty()) order_.assign(c_.program_order.begin(), c_.program_order.end());
+    STOWPLAN_CHECK_EQ(order_.size(), static_cast<std::size_t>(c_.ops));
     AddDevices();
     AddRoutes();
     AddSteps();
@@ -263,10 +266,10 @@ class Planner {
 }  // namespace
 
 ScreenPlan::ScreenPlan(const Problem& problem, std::span<const std::int32_t> unit_of_op,
-                       std::span<const DeviceIndex> devices_in)
+                       std::span<const DeviceIndex> devices_in, std::span<const OpIndex> order)
     : words((devices_in.size() + kDevicesOfWord - 1) / kDevicesOfWord),
       devices(devices_in.begin(), devices_in.end()) {
-  Planner(problem, unit_of_op, *this).Make();
+  Planner(problem, unit_of_op, order, *this).Make();
 }
 
 }  // namespace stowplan::sim

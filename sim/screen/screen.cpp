@@ -24,8 +24,8 @@ struct Screen::Impl {
   std::vector<std::unique_ptr<ScreenState>> states;  // by slot, made by the thread that uses it
 
   Impl(const Problem& problem, std::span<const std::int32_t> unit_of_op, std::span<const DeviceIndex> devices,
-       int the_threads)
-      : plan(problem, unit_of_op, devices),
+       int the_threads, std::span<const OpIndex> order)
+      : plan(problem, unit_of_op, devices, order),
         cluster_devices(problem.cluster().devices.size()),
         bits(cluster_devices),
         threads(ResolveThreads(the_threads)),
@@ -35,6 +35,13 @@ struct Screen::Impl {
       bits[static_cast<std::size_t>(plan.devices[d])] = {ScreenPlan::Word{1} << place,
                                                          d / ScreenPlan::kDevicesOfWord};
     }
+  }
+
+  static std::size_t Groups(std::size_t placements) {
+    return (placements + ScreenPlan::kAbreast - 1) / ScreenPlan::kAbreast;
+  }
+  Result Empty(std::size_t placements) const {
+    return {std::vector<Picos>(placements), std::vector<Bytes>(placements * cluster_devices)};
   }
 
   void Place(std::span<const std::vector<DeviceIndex>> placements, ScreenState& state) const {
@@ -70,24 +77,29 @@ struct Screen::Impl {
 };
 
 Screen::Screen(const Problem& problem, std::span<const std::int32_t> unit_of_op,
-               std::span<const DeviceIndex> devices, int threads) {
+               std::span<const DeviceIndex> devices, int threads, std::span<const OpIndex> order) {
   if (devices.size() > kMostDevices) {
     throw InputError("a screen takes at most " + std::to_string(kMostDevices) + " devices, cluster " +
                      problem.cluster().name + " gives it " + std::to_string(devices.size()));
   }
-  impl_ = std::make_unique<Impl>(problem, unit_of_op, devices, threads);
+  impl_ = std::make_unique<Impl>(problem, unit_of_op, devices, threads, order);
 }
 Screen::~Screen() = default;
 Screen::Screen(Screen&&) noexcept = default;
 Screen& Screen::operator=(Screen&&) noexcept = default;
 
 Screen::Result Screen::Run(std::span<const std::vector<DeviceIndex>> placements) {
-  Result result{std::vector<Picos>(placements.size()),
-                std::vector<Bytes>(placements.size() * impl_->cluster_devices)};
-  const std::size_t groups = (placements.size() + ScreenPlan::kAbreast - 1) / ScreenPlan::kAbreast;
-  ParallelFor(groups, impl_->threads, [&](std::size_t group, int slot) {
+  Result result = impl_->Empty(placements.size());
+  ParallelFor(Impl::Groups(placements.size()), impl_->threads, [&](std::size_t group, int slot) {
     impl_->RunGroup(placements, group * ScreenPlan::kAbreast, slot, result);
   });
+  return result;
+}
+
+Screen::Result Screen::RunOn(int slot, std::span<const std::vector<DeviceIndex>> placements) {
+  Result result = impl_->Empty(placements.size());
+  for (std::size_t group = 0; group < Impl::Groups(placements.size()); ++group)
+    impl_->RunGroup(placements, group * ScreenPlan::kAbreast, slot, result);
   return result;
 }
 

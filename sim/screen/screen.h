@@ -36,13 +36,14 @@ namespace stowplan::sim {
 
 class Screen {
  public:
-  static constexpr std::size_t kMostDevices = 64;
+  static constexpr std::size_t kMostDevices = 256;
 
   // `unit_of_op`: ops with one number are placed as one; numbers count from 0. `devices`: those that placements may use,
   // ascending; fewer make it faster. threads = 0: one per core. Throws InputError for more than kMostDevices. Keeps a
-  // reference to the problem.
+  // reference to the problem. `order`: all ops, producers first, in the order of the pass; empty = the one above. Where ops do
+  // not run in program order, that in which they ran in a placement makes screens of its neighbours truer.
   Screen(const Problem& problem, std::span<const std::int32_t> unit_of_op,
-         std::span<const DeviceIndex> devices, int threads = 1);
+         std::span<const DeviceIndex> devices, int threads = 1, std::span<const OpIndex> order = {});
   ~Screen();
   Screen(Screen&&) noexcept;
   Screen& operator=(Screen&&) noexcept;
@@ -53,6 +54,9 @@ class Screen {
   };
   // A placement gives each unit one of `devices`. Calls must not overlap.
   Result Run(std::span<const std::vector<DeviceIndex>> placements);
+  // The same on the caller's thread alone, for callers that are parallel themselves: calls of different slots, from 0 to below
+  // the number of threads, may overlap.
+  Result RunOn(int slot, std::span<const std::vector<DeviceIndex>> placements);
 
  private:
   struct Impl;
