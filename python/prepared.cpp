@@ -207,7 +207,7 @@ std::string Prepared::Explain(const sim::Placement& placement, double faster, Fo
   // The placement may stand on devices that the task may not use.
   const problem::Study study =
       problem::MakeStudy(problem(), run.placement, run.outcome, agents::ComputeLowerBound(problem()),
-                         problem::AllWhatIfs(loaded_.cluster(), faster));
+                         problem::WhatIfsWorthAsking(loaded_.cluster(), run.outcome, faster));
   switch (form) {
     case Form::kText:
       return problem::PrintStudy(study);

@@ -71,7 +71,7 @@ const std::vector<Setting>& Shared() {
        OneOf({"auto", "device", "process", "none"}), ""},
       {"order", "of issue: the program's, or as ops are ready", OneOf({"ready", "program"}), ""},
       {"copies", "blocking: a GPU that copies computes nothing", OneOf({"overlap", "blocking"}), ""},
-      Sized("hosts", "machines", 2, 8),
+      Sized("hosts", "machines", 2, 224),
       {"nics", "network cards: one a GPU, or one a host", OneOf({"gpu", "host"}), ""},
       Sized("mebibytes", "memory of a device", 1, 1 << 20)};
   return rows;

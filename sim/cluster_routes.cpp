@@ -13,7 +13,8 @@
 namespace stowplan::sim {
 namespace {
 
-constexpr std::size_t kMaxHops = std::size_t{1} << 22;
+// A problem and a simulator have some 30 bytes for each of them: half a gigabyte.
+constexpr std::size_t kMaxHops = std::size_t{1} << 24;
 
 // The best path from one device to each other node of a cluster: least sum of latencies + 1 MiB /
 // narrowest bandwidth, then fewest links, then file order of the links; switches and CPUs forward.

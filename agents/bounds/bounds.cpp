@@ -30,13 +30,18 @@
 // copy), each rounded to the granularity. A set with an op for which that is more than the capacity cannot be
 // on d in a placement that fits; and all persistent bytes together must keep within the capacities. Critical
 // path and work are computed again under these.
+//
+// Classes. All of these numbers are the same for devices that are alike (device_classes.h): d and d' are classes here, and "the
+// least over all d'" is that over d itself, where a class has it, and over each kind of route from another device.
 #include "agents/bounds/bounds.h"
 
 #include <algorithm>
 #include <limits>
 #include <map>
 #include <numeric>
+#include <tuple>
 
+#include "agents/bounds/device_classes.h"
 #include "agents/bounds/window_bound.h"
 #include "agents/bounds/work_bound.h"
 #include "agents/timing.h"
@@ -56,6 +61,7 @@ constexpr Picos kNever = std::numeric_limits<Picos>::max() / 4;  // sums of two 
 struct BoundDependency {
   OpIndex producer = -1;
   Bytes bytes = 0;
+  std::vector<Picos> transfer;  // [from * classes + to]: the least to another device
 };
 
 // The largest rate of a single op, and of all ops together, in parts per million.
@@ -88,15 +94,35 @@ Bytes RoundUp(Bytes bytes, Bytes granularity) {
   return (bytes + granularity - 1) / granularity * granularity;
 }
 
+// By device, of all but routes that any of the numbers above depends on.
+std::vector<std::int32_t> ColoursOf(const sim::Problem& problem, const std::vector<DeviceIndex>& devices) {
+  using Colour =
+      std::tuple<DeviceIndex, sim::DeviceClass, Picos, Bytes, Bytes, int, std::vector<std::int64_t>>;
+  std::map<Colour, std::int32_t> known;
+  std::vector<std::int32_t> colours;
+  for (const DeviceIndex d : devices) {
+    const sim::Device& device = problem.cluster().devices[static_cast<std::size_t>(d)];
+    const Colour colour(problem.costs().ColumnOf(d), device.device_class, device.launch_cost,
+                        device.capacity(), device.granularity, device.streams, device.concurrency_ppm);
+    colours.push_back(known.try_emplace(colour, static_cast<std::int32_t>(known.size())).first->second);
+  }
+  return colours;
+}
+
 class Bounds {
  public:
-  Bounds(const sim::Problem& problem, std::vector<DeviceIndex> devices)
+  Bounds(const sim::Problem& problem, const std::vector<DeviceIndex>& devices)
       : problem_(problem),
         graph_(problem.graph()),
         cluster_(problem.cluster()),
-        devices_(std::move(devices)),
+        routes_(cluster_, devices),
+        classes_(routes_, ColoursOf(problem, devices)),
+        count_(static_cast<double>(devices.size())),
         published_(cluster_.rules == sim::Rules::kPublished) {
-    for (const DeviceIndex d : devices_) rates_.push_back(RatesOf(cluster_, DeviceAt(d)));
+    for (const DeviceClasses::Class& one : classes_.classes()) {
+      devices_.push_back(devices[one.first]);
+      rates_.push_back(RatesOf(cluster_, DeviceAt(devices_.back())));
+    }
     allowed_.assign(static_cast<std::size_t>(graph_.colocation_sets()) * devices_.size(), true);
   }
 
@@ -147,11 +173,15 @@ class Bounds {
     const sim::Op& op = OpAt(index);
     std::vector<BoundDependency> result;
     for (const sim::TensorRef& input : op.inputs)
-      result.push_back({input.op, OutputBytes(input.op, input.output)});
-    for (const OpIndex producer : op.control) {
-      result.push_back({producer, published_ ? OutputBytes(producer, 0) : 0});
-    }
-    if (!published_) return result;
+      result.push_back({input.op, OutputBytes(input.op, input.output), {}});
+    for (const OpIndex producer : op.control)
+      result.push_back({producer, published_ ? OutputBytes(producer, 0) : 0, {}});
+    if (published_) KeepLastNamed(result);
+    for (BoundDependency& dependency : result) dependency.transfer = LeastTransfers(dependency.bytes);
+    return result;
+  }
+
+  static void KeepLastNamed(std::vector<BoundDependency>& result) {
     std::sort(result.begin(), result.end(), [](const BoundDependency& a, const BoundDependency& b) {
       return a.producer != b.producer ? a.producer < b.producer : a.bytes < b.bytes;
     });
@@ -159,7 +189,18 @@ class Bounds {
       return a.producer == b.producer;
     };
     result.erase(std::unique(result.begin(), result.end(), same), result.end());
-    return result;
+  }
+
+  // From a device of one class to another device of one; kNever where there is none. [from * classes + to]
+  std::vector<Picos> LeastTransfers(Bytes bytes) const {
+    std::vector<Picos> by_kind, least(classes_.size() * classes_.size(), kNever);
+    for (const RouteKinds::Kind& kind : routes_.kinds())
+      by_kind.push_back(LoneTransferTime(cluster_, bytes, kind.from, kind.to));
+    for (std::size_t pair = 0; pair < least.size(); ++pair) {
+      for (const std::int32_t kind : classes_.Between(pair / classes_.size(), pair % classes_.size()))
+        least[pair] = std::min(least[pair], by_kind[static_cast<std::size_t>(kind)]);
+    }
+    return least;
   }
 
   Picos CriticalPath() {
@@ -186,16 +227,19 @@ class Bounds {
       const bool together = SetOf(dependency.producer) == SetOf(op);
       Picos least_taken_up = kNever;
       Picos least_ready = kNever;
-      for (std::size_t from = 0; from < devices_.size(); ++from) {
-        if (!Allowed(dependency.producer, from) || (together && from != d)) continue;
-        const Picos end = end_[At(dependency.producer, from)];
-        const Picos arrival = from == d
-                                  ? end + Gap(dependency.producer, d)
-                                  : end + std::min(kNever, LoneTransferTime(cluster_, dependency.bytes,
-                                                                            devices_[from], devices_[d]));
+      const auto arrives = [&](Picos arrival, Picos could_take_up) {
         least_ready = std::min(least_ready, arrival);
-        least_taken_up =
-            std::min(least_taken_up, from == d && IsGpu(d) ? issue_[At(dependency.producer, d)] : arrival);
+        least_taken_up = std::min(least_taken_up, could_take_up);
+      };
+      if (Allowed(dependency.producer, d)) {
+        const Picos here = end_[At(dependency.producer, d)] + Gap(dependency.producer, d);
+        arrives(here, IsGpu(d) ? issue_[At(dependency.producer, d)] : here);
+      }
+      for (std::size_t from = 0; from < devices_.size() && !together; ++from) {
+        if (!Allowed(dependency.producer, from)) continue;
+        const Picos arrival =
+            end_[At(dependency.producer, from)] + dependency.transfer[from * devices_.size() + d];
+        arrives(arrival, arrival);
       }
       taken_up = std::max(taken_up, least_taken_up);
       ready = std::max(ready, least_ready);
@@ -227,11 +271,11 @@ class Bounds {
       const auto alike = std::find_if(first.begin(), first.end(),
                                       [&](std::size_t f) { return Alike(loads, f, d, with_memory); });
       if (alike != first.end()) {
-        ++work.devices[static_cast<std::size_t>(alike - first.begin())];
+        work.devices[static_cast<std::size_t>(alike - first.begin())] += classes_.classes()[d].devices;
         continue;
       }
       first.push_back(d);
-      work.devices.push_back(1);
+      work.devices.push_back(classes_.classes()[d].devices);
       if (with_memory) work.capacity.push_back(DeviceAt(devices_[d]).capacity());
     }
     for (std::size_t item = 0; item < work.items; ++item) {
@@ -302,15 +346,10 @@ class Bounds {
   // From the end of the producer there to the end of the run.
   Picos LeastBehind(const BoundDependency& dependency, std::size_t from, OpIndex op) const {
     const bool together = SetOf(dependency.producer) == SetOf(op);
-    Picos least = kNever;
-    for (std::size_t d = 0; d < devices_.size(); ++d) {
-      if (together && d != from) continue;
-      const Picos between = from == d
-                                ? Gap(dependency.producer, d)
-                                : LoneTransferTime(cluster_, dependency.bytes, devices_[from], devices_[d]);
-      least =
-          std::min(least, std::min(kNever, between) + std::min(kNever, Duration(op, d) + tail_[At(op, d)]));
-    }
+    const auto behind = [&](std::size_t d) { return std::min(kNever, Duration(op, d) + tail_[At(op, d)]); };
+    Picos least = std::min(kNever, Gap(dependency.producer, from)) + behind(from);
+    for (std::size_t d = 0; d < devices_.size() && !together; ++d)
+      least = std::min(least, dependency.transfer[from * devices_.size() + d] + behind(d));
     return std::min(kNever, least);
   }
 
@@ -324,8 +363,7 @@ class Bounds {
       all += static_cast<double>(spans.back().length);
     }
     // As many of the fastest devices do all work in the time that all devices take for it at least.
-    const double devices = std::min(static_cast<double>(devices_.size()),
-                                    all / static_cast<double>(std::max<Picos>(1, work_bound)));
+    const double devices = std::min(count_, all / static_cast<double>(std::max<Picos>(1, work_bound)));
     const Window window = BusiestWindow(spans, std::max(1.0, devices), known);
     WorkProblem work;
     work.items = static_cast<std::size_t>(graph_.colocation_sets());
@@ -378,7 +416,10 @@ class Bounds {
     bool ruled_out = false;
     double least_bytes = 0;
     double capacity = 0;
-    for (const DeviceIndex d : devices_) capacity += static_cast<double>(DeviceAt(d).capacity());
+    for (std::size_t d = 0; d < count; ++d) {
+      capacity += static_cast<double>(classes_.classes()[d].devices) *
+                  static_cast<double>(DeviceAt(devices_[d]).capacity());
+    }
     for (std::size_t set = 0; set < sets; ++set) {
       bool fits = false;
       Bytes least = std::numeric_limits<Bytes>::max();
@@ -399,11 +440,14 @@ class Bounds {
   const sim::Problem& problem_;
   const sim::OpGraph& graph_;
   const sim::Cluster& cluster_;
-  const std::vector<DeviceIndex> devices_;
+  const RouteKinds routes_;
+  const DeviceClasses classes_;
+  const double count_;  // of devices
   const bool published_;
-  std::vector<Rates> rates_;   // by position in devices_, as all that follows
-  std::vector<bool> allowed_;  // [colocation set * devices + device]
-  std::vector<Picos> issue_;   // [op * devices + device]
+  std::vector<DeviceIndex> devices_;  // the first of each class
+  std::vector<Rates> rates_;          // by class, as all that follows calls devices
+  std::vector<bool> allowed_;         // [colocation set * devices + device]
+  std::vector<Picos> issue_;          // [op * devices + device]
   std::vector<Picos> end_;
   std::vector<Picos> tail_;  // from the end of the op there to the end of the run
 };

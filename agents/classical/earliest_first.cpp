@@ -147,7 +147,8 @@ class EarliestFirst {
       if (graph_.ops[Index(op)].IsSource() && IsOpen(op)) {
         Complete(op, ProducersEnd(op), released);  // it goes with its first consumer
       } else if (IsOpen(op)) {
-        for (const DeviceIndex d : list_.devices()) EnqueueOn(op, d);
+        for (const DeviceIndex d : list_.devices()) At(d).open.Push(op, Ready(op, d), position_[Index(op)]);
+        EnqueueUrgent(op);
       } else {
         EnqueueOn(op, DeviceOf(op));
       }
@@ -157,7 +158,11 @@ class EarliestFirst {
   void EnqueueOn(OpIndex op, DeviceIndex d) {
     const bool open = IsOpen(op);
     (open ? At(d).open : At(d).bound).Push(op, Ready(op, d), position_[Index(op)]);
-    if (open && !favourite_.empty()) urgent_.Push(op, ReadyEverywhere(op), position_[Index(op)]);
+    if (open) EnqueueUrgent(op);
+  }
+
+  void EnqueueUrgent(OpIndex op) {
+    if (!favourite_.empty()) urgent_.Push(op, ReadyEverywhere(op), position_[Index(op)]);
   }
 
   void Complete(OpIndex op, Picos end, std::vector<OpIndex>& released) {

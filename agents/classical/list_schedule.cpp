@@ -32,7 +32,10 @@ std::vector<std::vector<Dependency>> CollectDependencies(const sim::OpGraph& gra
 }  // namespace
 
 ListSchedule::ListSchedule(const Task& task, std::vector<DeviceIndex> devices)
-    : task_(task), devices_(std::move(devices)), dependencies_(CollectDependencies(task.problem->graph())) {}
+    : task_(task),
+      devices_(std::move(devices)),
+      routes_(task.problem->cluster(), devices_),
+      dependencies_(CollectDependencies(task.problem->graph())) {}
 
 Picos ListSchedule::Length(OpIndex op, DeviceIndex d) const {
   const sim::Cluster& cluster = task_.problem->cluster();
@@ -53,9 +56,8 @@ Picos ListSchedule::MeanTransfer(sim::Bytes bytes) {
   const auto [known, is_new] = mean_transfer_.try_emplace(bytes, 0);
   if (!is_new) return known->second;
   Picos sum = 0;
-  for (const DeviceIndex from : devices_) {
-    for (const DeviceIndex to : devices_) sum += task_.TransferEstimate(bytes, from, to);
-  }
+  for (const RouteKinds::Kind& kind : routes_.kinds())
+    sum += kind.pairs * task_.TransferEstimate(bytes, kind.from, kind.to);
   return known->second = sum / (devices * (devices - 1));
 }
 

@@ -12,6 +12,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "agents/bounds/device_classes.h"
 #include "agents/evaluator.h"
 #include "agents/task.h"
 
@@ -70,6 +71,7 @@ class ListSchedule {
 
   const Task& task_;
   const std::vector<sim::DeviceIndex> devices_;
+  const RouteKinds routes_;
   std::vector<std::vector<Dependency>> dependencies_;
   std::unordered_map<sim::Bytes, sim::Picos> mean_transfer_;
   double share_ = 0;

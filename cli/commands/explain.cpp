@@ -32,9 +32,13 @@ class ExplainCommand : public Command {
         1, sim::kMostFaster)
         ->capture_default_str()
         ->option_text("K");
-    app.add_option("--devices", devices_, "names, kinds or classes of those that are made faster; else each")
+    app.add_option("--devices", devices_,
+                   "names, kinds or classes of those that are made faster; else each, or of a large machine "
+                   "those of the "
+                   "ten devices and links that are longest in use")
         ->option_text("D");
-    app.add_option("--links", links_, "names of those that are made faster: pcie-gpu0,pcie-gpu1; else each")
+    app.add_option("--links", links_,
+                   "names of those that are made faster: pcie-gpu0,pcie-gpu1; else as --devices")
         ->option_text("L");
     problem::DeclareProblemOptions(app, source_);
     problem::JsonFile(
@@ -55,11 +59,15 @@ class ExplainCommand : public Command {
     if (!html_.empty()) formats::PrepareOutput(html_);
     const problem::LoadedProblem loaded(source_);
     const sim::Problem& problem = loaded.problem();
-    const sim::WhatIfOptions options = Options(loaded.cluster());
+    const std::vector<sim::DeviceIndex> devices = SelectDevices(loaded.cluster());
+    const std::vector<std::int32_t> links = SelectLinks(loaded.cluster());
     const sim::Placement placement = problem::LoadPlacement(placement_, problem);
     const auto simulator = sim::MakeSimulator(problem);
     const sim::Outcome& outcome =
         simulator->Run(placement, {.record = sim::RunOptions::Record::kTimeline, .cutoff = {}});
+    sim::WhatIfOptions options = problem::WhatIfsWorthAsking(loaded.cluster(), outcome, faster_);
+    if (!devices_.empty()) options.devices = devices;
+    if (!links_.empty()) options.links = links;
     const problem::Study study =
         problem::MakeStudy(problem, placement, outcome, agents::ComputeLowerBound(problem), options);
     if (!html_.empty())
@@ -69,21 +77,19 @@ class ExplainCommand : public Command {
   }
 
  private:
-  sim::WhatIfOptions Options(const sim::Cluster& cluster) const {
-    sim::WhatIfOptions options = problem::AllWhatIfs(cluster, faster_);
-    if (!devices_.empty()) {
-      options.devices.clear();
-      for (const std::string& name : problem::SelectDevices(cluster, devices_))
-        options.devices.push_back(cluster.Find(name));
-    }
-    if (!links_.empty()) options.links = SelectLinks(cluster);
-    return options;
+  std::vector<sim::DeviceIndex> SelectDevices(const sim::Cluster& cluster) const {
+    std::vector<sim::DeviceIndex> devices;
+    if (devices_.empty()) return devices;
+    for (const std::string& name : problem::SelectDevices(cluster, devices_))
+      devices.push_back(cluster.Find(name));
+    return devices;
   }
 
   std::vector<std::int32_t> SelectLinks(const sim::Cluster& cluster) const {
+    std::vector<std::int32_t> links;
+    if (links_.empty()) return links;
     std::vector<std::string> names;
     for (const sim::Link& link : cluster.links) names.push_back(link.name);
-    std::vector<std::int32_t> links;
     for (std::size_t at = 0; at <= links_.size();) {
       const std::size_t comma = std::min(links_.find(',', at), links_.size());
       const std::string name = links_.substr(at, comma - at);

@@ -485,8 +485,8 @@ class PlaceCommand : public Command {
       return;
     }
     const sim::Problem& problem = *found.task.problem;
-    const problem::Study study =
-        problem::MakeStudy(problem, best, outcome, found.bound, problem::AllWhatIfs(problem.cluster()));
+    const problem::Study study = problem::MakeStudy(problem, best, outcome, found.bound,
+                                                    problem::WhatIfsWorthAsking(problem.cluster(), outcome));
     const agents::Evaluator& evaluator = found.evaluator;
     const std::string page = problem::PlacementPage(
         study,

@@ -64,7 +64,7 @@ class SimulateCommand : public Command {
     if (!html_.empty()) {
       const problem::Study study =
           problem::MakeStudy(problem, placement, outcome, agents::ComputeLowerBound(problem),
-                             problem::AllWhatIfs(problem.cluster()));
+                             problem::WhatIfsWorthAsking(problem.cluster(), outcome));
       formats::WriteFile(html_, problem::PlacementPage(study, {}, problem::ProvenanceFacts()));
     }
     if (!save_.empty())

@@ -1,7 +1,8 @@
 #include "problem/explain/study.h"
 
+#include <algorithm>
 #include <cmath>
-#include <numeric>
+#include <functional>
 
 #include <fmt/format.h>
 
@@ -11,6 +12,11 @@ namespace stowplan::problem {
 namespace {
 
 constexpr std::size_t kTopRoutes = 8;
+constexpr std::size_t kFewQuestions = 64, kMostAsked = 10;
+
+bool IsLarge(const sim::Cluster& cluster) {
+  return cluster.devices.size() + cluster.links.size() > kFewQuestions;
+}
 
 }  // namespace
 
@@ -38,12 +44,27 @@ Study MakeStudy(const sim::Problem& problem, const sim::Placement& placement, co
   return study;
 }
 
-sim::WhatIfOptions AllWhatIfs(const sim::Cluster& cluster, double faster) {
+sim::WhatIfOptions WhatIfsWorthAsking(const sim::Cluster& cluster, const sim::Outcome& outcome,
+                                      double faster) {
   sim::WhatIfOptions options{.faster = faster, .devices = {}, .links = {}, .threads = 0};
-  options.devices.resize(cluster.devices.size());
-  std::iota(options.devices.begin(), options.devices.end(), 0);
-  options.links.resize(cluster.links.size());
-  std::iota(options.links.begin(), options.links.end(), 0);
+  struct Question {
+    sim::Picos busy;
+    std::vector<std::int32_t>* asked;
+    std::int32_t index;
+  };
+  std::vector<Question> questions;
+  for (const sim::DeviceUse& use : outcome.devices)
+    questions.push_back({use.busy, &options.devices, static_cast<std::int32_t>(questions.size())});
+  for (std::size_t l = 0; l < cluster.links.size(); ++l) {
+    const sim::Picos busy =
+        l < outcome.links.size() ? outcome.links[l].busy : 0;  // published rules know none
+    questions.push_back({busy, &options.links, static_cast<std::int32_t>(l)});
+  }
+  if (IsLarge(cluster)) {
+    std::ranges::stable_sort(questions, std::greater(), &Question::busy);
+    questions.resize(kMostAsked);
+  }
+  for (const Question& question : questions) question.asked->push_back(question.index);
   return options;
 }
 
@@ -122,7 +143,15 @@ std::string WithoutEffect(const Study& study) {
   for (const sim::WhatIf& what_if : study.what_ifs) {
     if (!HasEffect(what_if, study)) names.push_back(WhatIfText(what_if, study));
   }
-  return names.empty() ? "" : "Without effect (less than 0.1 %): " + JoinNames(names) + ".";
+  std::string text = names.empty() ? "" : "Without effect (less than 0.1 %): " + JoinNames(names) + ".";
+  const sim::Cluster& cluster = study.problem.cluster();
+  const auto asked = std::ranges::count_if(study.what_ifs, [](const sim::WhatIf& what_if) {
+    return what_if.change == sim::WhatIf::Change::kDevice || what_if.change == sim::WhatIf::Change::kLink;
+  });
+  const auto others = std::ssize(cluster.devices) + std::ssize(cluster.links) - asked;
+  if (IsLarge(cluster) && others > 0)
+    text += fmt::format("{}Not asked about: {} other devices and links.", text.empty() ? "" : " ", others);
+  return text;
 }
 
 }  // namespace stowplan::problem

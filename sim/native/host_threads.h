@@ -206,18 +206,22 @@ class HostThreads : protected Devices<Moment> {
   void FindRemoteEdges(std::span<const DeviceIndex> placement) {
     remote_.resize(static_cast<std::size_t>(c_.ops));
     remote_edges_.resize(c_.edges.size() + 1);
+    const OpIndex* const producers = c_.edge_producer.data();
+    const Compiled::Edge* const edges = c_.edges.data();
     Id* const remote = remote_edges_.data();
+    Segment* const segments = remote_.data();
+    Waiting* const waiting = waiting_.data();
     Id end = 0;
     OpIndex last = -1;
-    for (Id e = 0; e < static_cast<Id>(c_.edges.size()); ++e) {
-      const OpIndex producer = c_.edge_producer[e], reader = c_.edges[e].consumer;
+    for (Id e = 0, all = static_cast<Id>(c_.edges.size()); e < all; ++e) {
+      const OpIndex producer = producers[e], reader = edges[e].consumer;
       const bool is_remote =
           placement[static_cast<std::size_t>(producer)] != placement[static_cast<std::size_t>(reader)];
-      const Id before = remote_[producer].begin, begin = producer == last ? before : end;
+      const Id before = segments[producer].begin, begin = producer == last ? before : end;
       remote[end] = e;
       end += is_remote;
-      remote_[producer] = {begin, end};
-      waiting_[reader].missing += is_remote;
+      segments[producer] = {begin, end};
+      waiting[reader].missing += is_remote;
       last = producer;
     }
   }

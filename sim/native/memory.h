@@ -154,43 +154,55 @@ class Memory : protected Recorder<Moment> {
     }
   };
 
-  // Where an input stands on its reader's device. Without a branch: which are sent no processor foresees.
+  // Where an input stands on its reader's device.
   BlockId BlockOf(Id input) const {
     const BlockId copy = input_copy_[input], here = output_block_[c_.input_output[input]];
     return copy == kLocal ? here : copy;
   }
-  void Allocate(Moment at, Moment freed, Bytes bytes, DeviceIndex device, OpIndex owner, BlockId& block) {
-    block = kNoBlock;
-    if (bytes == 0) return;
-    blocks_[blocks_end_] = {at, RoundUp(bytes, granularity_[device]), device, owner};
-    freed_[blocks_end_] = freed;
-    block = blocks_end_++;
-  }
-  // Of all ops, producers first: what shares the storage of an input finds it.
+  // Of all ops, producers first: what shares the storage of an input finds it. (Here and below arrays are named once: as
+  // members they would be looked up again after every store.)
   void AllocateOutputs(std::span<const DeviceIndex> placement, const ById<Moment>& starts,
                        const ById<Moment>& ends) {
-    blocks_end_ = copies_end_;
+    const Compiled::OpRow* const rows = c_.rows.data();
+    const Bytes* const storage = c_.output_storage.data();
+    const Id* const shares = c_.output_shares.data();
+    const Moment* const started = starts.data();
+    const Moment* const ended = ends.data();
+    const Bytes* const granularity = granularity_.data();
+    BlockId* const output_block = output_block_.data();
+    Block<Moment>* const blocks = blocks_.data();
+    Moment* const freed = freed_.data();
+    BlockId next = copies_end_;
     for (const OpIndex op : c_.program_order) {
       const DeviceIndex device = placement[static_cast<std::size_t>(op)];
-      const Id end = c_.rows[op + 1].output;
-      for (Id o = c_.rows[op].output; o < end; ++o) {
-        const Id shares = c_.output_shares[o];
-        if (shares == Compiled::kNone) {
-          Allocate(starts[op], ends[op], c_.output_storage[o], device, op, output_block_[o]);
-        } else {
-          output_block_[o] = BlockOf(shares);
-        }
-      }
-      BlockId workspace;
-      Allocate(starts[op], ends[op], c_.rows[op].workspace, device, op, workspace);
+      const auto allocate = [&](Bytes bytes) {
+        if (bytes == 0) return kNoBlock;
+        blocks[next] = {started[op], RoundUp(bytes, granularity[device]), device, op};
+        freed[next] = ended[op];
+        return next++;
+      };
+      const Id end = rows[op + 1].output;
+      for (Id o = rows[op].output; o < end; ++o)
+        output_block[o] = shares[o] == Compiled::kNone ? allocate(storage[o]) : BlockOf(shares[o]);
+      allocate(rows[op].workspace);
     }
+    blocks_end_ = next;
   }
   // Each storage until the last of those that read or send it has ended.
   void HoldInputs(const ById<Moment>& ends) {
-    const auto hold = [this](BlockId block, Moment until) { freed_[block] = std::max(freed_[block], until); };
-    for (Id i = 0; i < c_.inputs; ++i) hold(BlockOf(i), ends[c_.input_reader[i]]);
+    const BlockId* const output_block = output_block_.data();
+    const BlockId* const copies = input_copy_.data();
+    const Id* const outputs = c_.input_output.data();
+    const OpIndex* const readers = c_.input_reader.data();
+    const Moment* const ended = ends.data();
+    Moment* const freed = freed_.data();
+    const auto hold = [freed](BlockId block, Moment until) { freed[block] = std::max(freed[block], until); };
+    for (Id i = 0, inputs = c_.inputs; i < inputs; ++i) {
+      const BlockId copy = copies[i], here = output_block[outputs[i]];
+      hold(copy == kLocal ? here : copy, ended[readers[i]]);
+    }
     for (BlockId copy = kNoBlock + 1; copy < copies_end_; ++copy)
-      hold(output_block_[sent_[copy].output], sent_[copy].end);
+      hold(output_block[sent_[copy].output], sent_[copy].end);
   }
 
   Bytes PersistentOf(OpIndex op, DeviceIndex device) const {

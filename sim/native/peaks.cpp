@@ -46,7 +46,7 @@ void Peaks<Moment>::Find(const ById<Bytes>& live, const ById<OpIndex>& ops, std:
   GoThroughWanted();
 }
 
-// A device's buckets are as many as its ops, twice at most. Few devices are thought to be busy all the time; of many each has a
+// A device's buckets are as many as its ops, half or twice of them. Few devices are thought to be busy all the time; of many each has a
 // time of its own, or all its ops would be in one bucket.
 template <typename Moment>
 void Peaks<Moment>::SetRows(const ById<OpIndex>& ops, Moment last) {
@@ -64,7 +64,7 @@ void Peaks<Moment>::SetRows(const ById<OpIndex>& ops, Moment last) {
   std::int32_t begin = 0;
   for (DeviceIndex d = 0; d < devices(); ++d) {
     Row& row = rows_[d];
-    const int bits = std::bit_width(static_cast<std::uint32_t>(ops[d]));
+    const int bits = std::bit_width(static_cast<std::uint32_t>(few ? ops[d] / 2 : ops[d]));
     row.shift = row.last > row.first ? std::max(0, BitWidth(row.last - row.first) - bits) : 0;
     row.begin = begin;
     row.buckets = std::int32_t{1} << bits;
@@ -75,13 +75,17 @@ void Peaks<Moment>::SetRows(const ById<OpIndex>& ops, Moment last) {
 
 template <typename Moment>
 void Peaks<Moment>::AddUp() {
-  for (std::size_t i = 0; i < blocks_.size(); ++i) {
-    const Row& row = rows_[blocks_[i].device];
-    Bucket& first = BucketAt(row, blocks_[i].allocated);
-    first.allocated += blocks_[i].bytes;
+  const std::span<const Block> blocks = blocks_;
+  const std::span<const Moment> freed = freed_;
+  const Row* const rows = rows_.data();
+  Bucket* const table = table_.data();
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    const Row& row = rows[blocks[i].device];
+    Bucket& first = table[row.BucketOf(blocks[i].allocated)];
+    first.allocated += blocks[i].bytes;
     first.Count();
-    Bucket& last = BucketAt(row, freed_[i]);
-    last.freed += blocks_[i].bytes;
+    Bucket& last = table[row.BucketOf(freed[i])];
+    last.freed += blocks[i].bytes;
     last.Count();
   }
 }
@@ -128,16 +132,18 @@ void Peaks<Moment>::Gather(DeviceIndex first, DeviceIndex end) {
     begin += rows_[d].changes;
   }
   STOWPLAN_CHECK(static_cast<std::size_t>(begin) <= changes_.size());
-  for (std::size_t i = 0; i < blocks_.size(); ++i) {
-    const DeviceIndex device = blocks_[i].device;
-    Row& row = rows_[device];
-    const auto add = [&](Moment at, std::int32_t block) {
-      if (at - row.wanted_first > row.wanted_length || device < first || device >= end) return;
-      if (row.changes > 0 && BucketAt(row, at).wanted())
-        changes_[static_cast<std::size_t>(row.changes_end++)] = {at, block};
-    };
-    add(blocks_[i].allocated, static_cast<std::int32_t>(i));
-    add(freed_[i], ~static_cast<std::int32_t>(i));
+  const std::span<const Block> blocks = blocks_;
+  const std::span<const Moment> freed = freed_;
+  Row* const rows = rows_.data();
+  const auto add = [&](DeviceIndex device, Moment at, std::int32_t block) {
+    Row& row = rows[device];
+    if (at - row.wanted_first > row.wanted_length || device < first || device >= end) return;
+    if (row.changes > 0 && table_[row.BucketOf(at)].wanted())
+      changes_[static_cast<std::size_t>(row.changes_end++)] = {at, block};
+  };
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    add(blocks[i].device, blocks[i].allocated, static_cast<std::int32_t>(i));
+    add(blocks[i].device, freed[i], ~static_cast<std::int32_t>(i));
   }
 }
 
@@ -166,7 +172,7 @@ void Peaks<Moment>::GoThrough(DeviceIndex device) {
   Bytes live = 0;
   for (auto change = changes.begin(); change != changes.end();) {
     const auto first = change;
-    const Bucket* const mine = &BucketAt(row, first->at);
+    const Bucket* const mine = &table_[row.BucketOf(first->at)];
     if (mine != bucket) live = mine->before;
     bucket = mine;
     for (; change != changes.end() && !IsBefore(*first, *change); ++change)

@@ -71,12 +71,11 @@ class Peaks {
     std::int32_t changes = 0,
                  changes_end = 0;  // wanted ones; while they are gathered, where the next one comes
     Moment wanted_first = 0, wanted_length = 0;  // where they are; behind it by how much at most
-  };
 
-  Bucket& BucketAt(const Row& row, Moment at) {
-    return table_[static_cast<std::size_t>(row.begin) +
-                  static_cast<std::size_t>((at - row.first) >> row.shift)];
-  }
+    std::size_t BucketOf(Moment at) const {
+      return static_cast<std::size_t>(begin) + static_cast<std::size_t>((at - first) >> shift);
+    }
+  };
   DeviceIndex devices() const { return static_cast<DeviceIndex>(rows_.size()); }
   void SetRows(const ById<OpIndex>& ops, Moment last);
   void AddUp();

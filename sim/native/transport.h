@@ -61,23 +61,23 @@ class Transport : protected HostThreads<Moment> {
       SendToMany<kWay>(op, device, c_.senders[i],
                        std::views::iota(c_.senders[i].edge, c_.senders[i + 1].edge));
   }
-  // By lists: what it has readers for on other devices. Nearly always each output goes to one.
+  // By lists: what it has readers for on other devices.
   void SendRemote(OpIndex op, DeviceIndex device) {
     const std::span<const Id> edges = HostThreads::RemoteEdges(op);
     Id i = c_.rows[op].sender;
+    const bool one_sender = i + 1 == c_.rows[op + 1].sender;
     for (auto first = edges.begin(); first != edges.end();) {
-      while (c_.senders[i + 1].edge <= *first) ++i;
-      const DeviceIndex to = DeviceAt(*first);
-      bool one = true;
-      auto end = first + 1;
-      for (; end != edges.end() && *end < c_.senders[i + 1].edge; ++end) one = one && DeviceAt(*end) == to;
-      if (one) {
-        const Arrival arrival = MakeTransfer(op, c_.senders[i], device, to, static_cast<Id>(end - first));
-        for (; first != end; ++first) Tell<Way::kByList>(c_.edges[*first], arrival);
+      auto end = edges.end();
+      if (!one_sender) {
+        while (c_.senders[i + 1].edge <= *first) ++i;
+        for (end = first + 1; end != edges.end() && *end < c_.senders[i + 1].edge;) ++end;
+      }
+      if (end - first == 1) {
+        Tell<Way::kByList>(c_.edges[*first], MakeTransfer(op, c_.senders[i], device, DeviceAt(*first), 1));
       } else {
         SendToMany<Way::kByList>(op, device, c_.senders[i], std::span(first, end));
-        first = end;
       }
+      first = end;
     }
   }
   void SendByPass(OpIndex op) {
@@ -158,7 +158,7 @@ class Transport : protected HostThreads<Moment> {
     constexpr bool kLocals = kWay == Way::kByReady;  // among those that are told
     for (const Id e : edges) {
       const DeviceIndex to = DeviceAt(e);
-      if (!kLocals && to == device) continue;
+      if (kWay == Way::kByPass && to == device) continue;
       reached_.Add(to);
       if (!kBooked) ++readers_to_[to];
     }
@@ -170,7 +170,7 @@ class Transport : protected HostThreads<Moment> {
     });
     for (const Id e : edges) {
       const DeviceIndex to = DeviceAt(e);
-      if (kLocals || to != device) Tell<kWay>(c_.edges[e], arrivals_[to]);
+      if (kWay != Way::kByPass || to != device) Tell<kWay>(c_.edges[e], arrivals_[to]);
     }
   }
   // A reader learns when it arrives, or is noted where that is not known.

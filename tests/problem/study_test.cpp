@@ -38,6 +38,25 @@ TEST(Study, GapAndGain) {
   EXPECT_EQ(WithoutEffect(study), "Without effect (less than 0.1 %): unlimited memory.");
 }
 
+// Of 40 devices and 40 links the ten that are longest in use are asked about, of a small machine all.
+TEST(Study, OfALargeMachineTheBusiestAreAskedAbout) {
+  sim::Cluster cluster;
+  sim::Outcome outcome;
+  for (std::int32_t i = 0; i < 40; ++i) {
+    cluster.devices.push_back({.name = "gpu" + std::to_string(i), .kind = "gpu"});
+    cluster.links.push_back({.name = "link" + std::to_string(i), .ends = {i, 40}, .bandwidth = 1});
+    outcome.devices.push_back({.busy = 100 + i});
+    outcome.links.push_back({.busy = i % 10 == 0 ? 1000 + i : 0});
+  }
+  const sim::WhatIfOptions large = WhatIfsWorthAsking(cluster, outcome);
+  EXPECT_EQ(large.links, (std::vector<std::int32_t>{30, 20, 10, 0}));
+  EXPECT_EQ(large.devices, (std::vector<sim::DeviceIndex>{39, 38, 37, 36, 35, 34}));
+  cluster.links.resize(20);
+  outcome.links.resize(20);
+  EXPECT_EQ(WhatIfsWorthAsking(cluster, outcome).devices.size(), 40U);
+  EXPECT_EQ(WhatIfsWorthAsking(cluster, outcome).links.size(), 20U);
+}
+
 TEST(Study, ALongOpIsTheBottleneck) {
   const TwoOps two(sim::kMaxBytes, 500);
   const Bottleneck most = FindBottleneck(two.Explain().path);

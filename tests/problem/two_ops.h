@@ -39,7 +39,7 @@ class TwoOps {
   }
   problem::Study Explain() const {
     return problem::MakeStudy(*problem_, placement_, *outcome_, agents::ComputeLowerBound(*problem_),
-                              problem::AllWhatIfs(cluster_));
+                              problem::WhatIfsWorthAsking(cluster_, *outcome_));
   }
 
  private:
