@@ -34,7 +34,7 @@ constexpr double kRight = 0.9;          // and from which on they are asked as m
 constexpr std::size_t kControls = 48;   // moves that nobody chose, the last of them
 constexpr std::int64_t kFlight = 20'000;  // screens of a plan that is worth a thread of its own
 constexpr std::int64_t kMostFlights = 8;
-constexpr std::int64_t kScreensOfSample = 80;  // planned for each sample of the budget
+constexpr std::int64_t kScreensOfSample = 40;  // planned for each sample of the budget
 
 constexpr const char* kTurnNames[] = {"neighbours", "screened", "descent", "reschedule"};
 constexpr const char* kAwayNames[] = {"kick", "reschedule", "plan"};
