@@ -121,7 +121,8 @@ const std::vector<AgentRow>& Agents() {
        "every rule, list scheduler and partitioner once, then searches that share what they find; a bandit "
        "says whose turn it is",
        "Auer, Cesa-Bianchi, Fischer, 2002; Shaw, 1998",
-       Takes({{"plan", "approximate evaluations before those searches at most; 80 for each sample where that is less",
+       Takes({{"plan",
+               "approximate evaluations before those searches at most; 80 for each sample where that is less",
                Whole(0, 1e9), "320000"}}),
        AgentKind::kSearch, MakePortfolio, AgentOpens::kLibrary},
       {"factored", "one softmax a unit, REINFORCE, no network: the control of the learners", "Williams, 1992",

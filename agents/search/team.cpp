@@ -25,15 +25,15 @@
 namespace stowplan::agents {
 namespace {
 
-constexpr std::size_t kPart = 4;         // placements that one thread proposes
-constexpr std::size_t kRightPart = 2;    // and of those that screens choose, where they are right
-constexpr std::int64_t kDescent = 8;    // steps of a descent
-constexpr std::int64_t kMostTried = 16;  // moves screened for one sample, where screens are right
-constexpr std::int64_t kKicks = 3;      // moves of a kick
-constexpr std::int64_t kReplans = 5;    // parts of a plan that a later one has
-constexpr double kTrusted = 0.6;        // tau from which on screens are asked
-constexpr double kRight = 0.9;          // and from which on they are asked as much as is any use
-constexpr std::size_t kControls = 48;   // moves that nobody chose, the last of them
+constexpr std::size_t kPart = 4;          // placements that one thread proposes
+constexpr std::size_t kRightPart = 2;     // and of those that screens choose, where they are right
+constexpr std::int64_t kDescent = 8;      // steps of a descent
+constexpr std::int64_t kMostTried = 16;   // moves screened for one sample, where screens are right
+constexpr std::int64_t kKicks = 3;        // moves of a kick
+constexpr std::int64_t kReplans = 5;      // parts of a plan that a later one has
+constexpr double kTrusted = 0.6;          // tau from which on screens are asked
+constexpr double kRight = 0.9;            // and from which on they are asked as much as is any use
+constexpr std::size_t kControls = 48;     // moves that nobody chose, the last of them
 constexpr std::int64_t kFlight = 40'000;  // screens of a plan that is worth a thread of its own
 constexpr std::int64_t kMostFlights = 4;
 constexpr std::int64_t kScreensOfSample = 80;  // planned for each sample of the budget
@@ -91,7 +91,8 @@ class Team::Impl {
  private:
   enum Turn : std::size_t { kNeighbours, kScreened, kDescents, kReschedules, kTurns };
   enum Away : std::size_t { kReplan, kKick, kRescheduled, kAways };
-  static constexpr std::int64_t kLeastProbed = 64;  // samples that are left, for any to be spent on how right screens are
+  static constexpr std::int64_t kLeastProbed =
+      64;  // samples that are left, for any to be spent on how right screens are
 
   struct Sampled {
     UnitPlacement placement;
@@ -222,7 +223,8 @@ class Team::Impl {
     if (done()) return;
     const std::vector<Objective> objectives = Evaluate(placements, who);
     const auto best = std::ranges::min_element(objectives) - objectives.begin();
-    here_ = {std::move(placements[static_cast<std::size_t>(best)]), objectives[static_cast<std::size_t>(best)]};
+    here_ = {std::move(placements[static_cast<std::size_t>(best)]),
+             objectives[static_cast<std::size_t>(best)]};
     together_.reset();
   }
 
@@ -234,7 +236,8 @@ class Team::Impl {
       const std::int64_t samples = evaluator_.samples();
       TakeTurn(static_cast<Turn>(turns_.Choose(OpenTurns(), rng_)));
       if (fresh_controls_ >= kControls / 2) Judge();
-      failed = here_.objective < before ? 0 : failed + std::max<std::int64_t>(1, evaluator_.samples() - samples);
+      failed =
+          here_.objective < before ? 0 : failed + std::max<std::int64_t>(1, evaluator_.samples() - samples);
     }
   }
 
@@ -398,7 +401,7 @@ class Team::Impl {
   Moves moves_;
   Rng rng_;
   std::size_t batch_;
-  std::vector<Rng> parts_;  // of what is proposed side by side
+  std::vector<Rng> parts_;                  // of what is proposed side by side
   std::optional<Screening> program_, ran_;  // in the program's order, and as the best placement ran
   std::optional<Rescheduling> rescheduling_;
   double trust_ = kRight, program_trust_ = kRight, ran_trust_ = 0;  // taken for right until it is known

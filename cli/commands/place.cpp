@@ -154,10 +154,11 @@ class PlaceCommand : public Command {
                    "one of `stowplan list agents`, with parameters: placeto(rounds=8); else portfolio")
         ->option_text("A");
     search_.Declare(app, true);
-    problem::Real(app.add_option("--seconds", seconds_,
-                                 "the budget as time, in place of --samples: how many samples that allows is measured "
-                                 "and printed, and the search ends with the time"),
-                  1e-3, 1e7)
+    problem::Real(
+        app.add_option("--seconds", seconds_,
+                       "the budget as time, in place of --samples: how many samples that allows is measured "
+                       "and printed, and the search ends with the time"),
+        1e-3, 1e7)
         ->excludes(app.get_option("--samples"))
         ->option_text("S");
     seed_option_ =
@@ -178,9 +179,10 @@ class PlaceCommand : public Command {
         ->option_text("yes|no");
     threads_option_ =
         problem::Threads(
-            app.add_option("--threads", options_.threads,
-                           "threads of agent and simulator; results do not depend on it; else one per core, of "
-                           "several MPI processes one each"))
+            app.add_option(
+                "--threads", options_.threads,
+                "threads of agent and simulator; results do not depend on it; else one per core, of "
+                "several MPI processes one each"))
             ->option_text("T");
     app.add_option("--out", out_,
                    "folder for placement.json, outcome.json, curve.csv, trace.json, placement.html, run.json")
@@ -316,12 +318,13 @@ class PlaceCommand : public Command {
   std::string Stopped(const agents::Evaluator& evaluator) const {
     return fmt::format("stopped after {} of {} samples; {}.", output::CountText(evaluator.samples()),
                        output::CountText(evaluator.budget()),
-                       out_.empty() ? "with --out DIR the search would be kept, and --resume would go on"
-                                    : fmt::format("the same call with --resume{} goes on with {}",
-                                                  seconds_ > 0 ? fmt::format(" and --samples {} in place of --seconds",
-                                                                             evaluator.budget())
-                                                               : "",
-                                                  out_));
+                       out_.empty()
+                           ? "with --out DIR the search would be kept, and --resume would go on"
+                           : fmt::format("the same call with --resume{} goes on with {}",
+                                         seconds_ > 0 ? fmt::format(" and --samples {} in place of --seconds",
+                                                                    evaluator.budget())
+                                                      : "",
+                                         out_));
   }
 
   void Prepare() {
@@ -338,7 +341,9 @@ class PlaceCommand : public Command {
     if (options_.resume && out_.empty())
       throw InputError("--resume: goes on from what --out DIR holds, so --out is wanted too.");
     if (options_.resume && seconds_ > 0)
-      throw InputError("--resume goes on with what --samples asked for, which --seconds would measure anew; give --samples.");
+      throw InputError(
+          "--resume goes on with what --samples asked for, which --seconds would measure anew; give "
+          "--samples.");
     if (options_.resume && force_)
       throw InputError("--resume goes on with what --force replaces; give one of them.");
     if (seed_option_->count() == 0 && !search_.scenario_seeds().empty())

@@ -198,7 +198,8 @@ std::vector<UnitPlacement> SampledWith(int threads, const Task& task) {
 // Long enough for all of them to have their turn: plans of several flights, tau, and ways from an optimum.
 TEST(Portfolio, SamplesTheSameWithAnyNumberOfThreads) {
   for (const bool published : {false, true}) {
-    const auto c = RandomCase(11, {.ops = 40, .gpus = 3, .rules = published ? sim::Rules::kPublished : sim::Rules::kNative});
+    const auto c = RandomCase(
+        11, {.ops = 40, .gpus = 3, .rules = published ? sim::Rules::kPublished : sim::Rules::kNative});
     const Task task = MakeTask(*c->problem, "");
     const std::vector<UnitPlacement> one = SampledWith(1, task);
     EXPECT_EQ(one.size(), 700u);

@@ -428,7 +428,8 @@ TEST(Screen, TakesManyDevices) {
     OpGraph graph;
     graph.name = "chain";
     for (int op = 0; op < 6; ++op) {
-      graph.ops.push_back({.name = "op" + std::to_string(op), .type = "MatMul", .outputs = {{.bytes = 1000}}});
+      graph.ops.push_back(
+          {.name = "op" + std::to_string(op), .type = "MatMul", .outputs = {{.bytes = 1000}}});
       if (op > 0) graph.ops.back().inputs = {{op - 1, 0}};
     }
     graph.Finish();
@@ -440,7 +441,8 @@ TEST(Screen, TakesManyDevices) {
     cluster.Finish();
     std::vector<Picos> costs;
     for (std::size_t op = 0; op < 6; ++op) {
-      for (std::size_t d = 0; d < size; ++d) costs.push_back(static_cast<Picos>(1000 * (op + 1)) + 7 * (d + 1));
+      for (std::size_t d = 0; d < size; ++d)
+        costs.push_back(static_cast<Picos>(1000 * (op + 1)) + 7 * (d + 1));
     }
     const Problem problem(graph, cluster, {"test", devices, costs, std::vector<Tier>(costs.size())});
     const Devices few = {0, devices / 2, devices - 1};
@@ -486,11 +488,13 @@ TEST(Screen, IsTruerInTheOrderThatAPlacementRan) {
     const auto simulator = MakeSimulator(problem);
     const Outcome& outcome = simulator->Run({placement[0], {}, {}}, {RunOptions::Record::kOps, {}});
     std::vector<OpIndex> order = c.graph.topological_order();
-    std::ranges::stable_sort(order, {}, [&](OpIndex op) { return outcome.ops[static_cast<std::size_t>(op)].start; });
+    std::ranges::stable_sort(order, {},
+                             [&](OpIndex op) { return outcome.ops[static_cast<std::size_t>(op)].start; });
     std::vector<std::int32_t> units(c.graph.ops.size());
     std::iota(units.begin(), units.end(), 0);
     program_right += ByOp(problem).Run(placement).runtime[0] == outcome.runtime;
-    ran_right += Screen(problem, units, AllDevices(c.cluster), 1, order).Run(placement).runtime[0] == outcome.runtime;
+    ran_right +=
+        Screen(problem, units, AllDevices(c.cluster), 1, order).Run(placement).runtime[0] == outcome.runtime;
   }
   EXPECT_GT(ran_right, program_right);
   EXPECT_GT(ran_right, static_cast<int>(kCases) * 9 / 10);
