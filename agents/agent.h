@@ -67,6 +67,8 @@ class Composed {
   virtual ~Composed() = default;
   // Both from any thread. The name of the one whose sample that was, 1-based.
   virtual std::string AuthorOf(std::int64_t sample) const = 0;
+  // How many simulations take about as long as a sample with all that is done beside it.
+  virtual double SimulationsOfSample() const = 0;
   // Those it did without: "m_sct: why", of each once.
   virtual std::vector<std::string> LeftOut() const = 0;
 };

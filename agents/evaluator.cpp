@@ -124,8 +124,9 @@ struct Evaluator::Impl {
 
   bool shared() const { return options.ranks != nullptr && !options.ranks->alone(); }
   bool AskedToStop() const {
-    return options.stop != nullptr && options.stop->load(std::memory_order_relaxed);
+    return (options.stop != nullptr && options.stop->load(std::memory_order_relaxed)) || OutOfTime();
   }
+  bool OutOfTime() const { return options.seconds > 0 && wall_seconds() > options.seconds; }
 
   // This rank's part, then everybody's.
   std::vector<Evaluation> SimulateShared(std::span<const UnitPlacement> placements, bool want_starts) {
@@ -259,6 +260,9 @@ bool Evaluator::stop_requested() const {
 
 bool Evaluator::asked_to_stop() const {
   return impl_->AskedToStop();
+}
+bool Evaluator::out_of_time() const {
+  return impl_->OutOfTime();
 }
 void Evaluator::StopAll() {
   impl_->others_stop = true;

@@ -44,6 +44,8 @@ class Evaluator {
     std::function<void(const Evaluator&)> on_sample;
     // Asked to end early (Ctrl-C); may be null.
     const std::atomic<bool>* stop = nullptr;
+    // Asked to end once it has been open so long, earlier runs of its log included; 0: it has as long as it takes.
+    double seconds = 0;
     // Who shares the work of EvaluateBatch; null = nobody. Each rank has an evaluator of the same task, makes the same
     // calls and is told the same outcomes; a rank that is asked to stop stops all, at the next call.
     Ranks* ranks = nullptr;
@@ -81,6 +83,8 @@ class Evaluator {
   // Of several ranks this one, which the others hear of at the next call. For what may take long between two calls: where it is
   // given up, all ranks call StopAll().
   bool asked_to_stop() const;
+  // Whether it was asked to by Options::seconds.
+  bool out_of_time() const;
   void StopAll();
 
   // Whether a call threw: the simulator, the log or who is told failed, not the agent that asked.

@@ -20,10 +20,6 @@ Setting Start() {
   return {"start", "a random placement, or the trivial ones", OneOf({"random", "trivial"}), "random"};
 }
 
-Setting Plan() {
-  return {"plan", "approximate evaluations before the first sample", Whole(0, 1e9), "80000"};
-}
-
 Setting Weights() {
   return {"weights", "a device's share: by speed, or equal", OneOf({"speed", "equal"}), "speed"};
 }
@@ -113,7 +109,7 @@ const std::vector<AgentRow>& Agents() {
       {"pilot",
        "plans by approximate evaluations, samples where the plan ends, climbs with moves chosen likewise", "",
        Takes({{"screen", "neighbours evaluated approximately for one sample", Whole(1, 1e6), "32"},
-              Plan(),
+              {"plan", "approximate evaluations before the first sample", Whole(0, 1e9), "80000"},
               {"chains", "of annealing in the plan", Whole(1, 1e5), "16"},
               {"hot", "relative increase of runtime that they take with probability 1/e at first",
                Number(0, 1), "0.02"},
@@ -127,8 +123,14 @@ const std::vector<AgentRow>& Agents() {
        Takes({{"best", "splits that are simulated, and as many again beside the best", Whole(1, 1e5), "100"},
               {"fewest", "stages at least, as far as there are devices", Whole(1, 1e4), "1"}}),
        AgentKind::kSearch, MakeStages},
-      {"portfolio", "every rule, list scheduler and partitioner once, then pilot from the best of them", "",
-       Takes({Plan()}), AgentKind::kSearch, MakePortfolio, AgentOpens::kLibrary},
+      {"portfolio",
+       "every rule, list scheduler and partitioner once, then searches that share what they find; a bandit "
+       "says whose turn it is",
+       "Auer, Cesa-Bianchi, Fischer, 2002; Shaw, 1998",
+       Takes({{"plan",
+               "approximate evaluations before those searches at most; 80 for each sample where that is less",
+               Whole(0, 1e9), "320000"}}),
+       AgentKind::kSearch, MakePortfolio, AgentOpens::kLibrary},
       {"factored", "one softmax a unit, REINFORCE, no network: the control of the learners", "Williams, 1992",
        Takes({{"action", "a device, whether to copy a neighbour's (copy), or moves from the best on (walk)",
                OneOf({"device", "copy", "walk"}), "device"},

@@ -13,6 +13,7 @@
 #include "agents/evaluator.h"
 #include "agents/placements.h"
 #include "agents/random_numbers.h"
+#include "agents/search/bandit.h"
 #include "agents/search/moves.h"
 #include "agents/search/screening.h"
 #include "agents/task.h"
@@ -58,22 +59,9 @@ double Correlation(const std::vector<double>& a, const std::vector<double>& b) {
   return ab / std::sqrt(aa * bb);
 }
 
-// Kendall's tau-b.
 double Kendall(const Runtimes& runtimes) {
-  const auto sign = [](sim::Picos a, sim::Picos b) {
-    return static_cast<int>(a > b) - static_cast<int>(a < b);
-  };
-  double concordant = 0, a_differ = 0, b_differ = 0;
-  for (std::size_t i = 0; i < runtimes.simulated.size(); ++i) {
-    for (std::size_t j = 0; j < i; ++j) {
-      const int a = sign(runtimes.simulated[i], runtimes.simulated[j]);
-      const int b = sign(runtimes.screened[i], runtimes.screened[j]);
-      concordant += a * b;
-      a_differ += a != 0;
-      b_differ += b != 0;
-    }
-  }
-  return concordant / std::sqrt(a_differ * b_differ);
+  return agents::KendallTau({runtimes.simulated.begin(), runtimes.simulated.end()},
+                            {runtimes.screened.begin(), runtimes.screened.end()});
 }
 
 std::vector<std::size_t> FastestTenth(const std::vector<sim::Picos>& runtimes) {

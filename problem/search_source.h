@@ -33,6 +33,8 @@ class SearchSource {
   const std::string& name() const { return name_; }  // the scenario's, or "GRAPH on CLUSTER"
   std::string Words() const;  // the options that were given, but --samples, as a shell takes them
   std::int64_t samples() const { return samples_; }
+  // In place of what was asked for.
+  void SetSamples(std::int64_t samples) { samples_ = samples; }
   const std::vector<std::int64_t>& scenario_seeds() const {
     return seeds_;
   }  // empty = the scenario gives none

@@ -36,6 +36,7 @@ const std::vector<TableRow>& Tables() {
        false},
       {"modern", "language models of today on machines of today: what search gains over stages by hand",
        false},
+      {"search", "the default search beside its members, on machines of the papers and of today", false},
       {"units", "the 14 rows of sgdp with five units of placement: what the unit gives, and what the agent",
        false},
   };

@@ -1,10 +1,9 @@
-// What to ask without knowing which agent suits: each agent that needs a sample or a few, then `pilot` from the best that
-// they found, for the rest of the budget. The result is never worse than the best of them under the budget, and memory
-// decides first: a placement that fits is before all that do not.
+// What to ask without knowing which agent suits: each agent that needs a sample or a few, then for the rest of the budget
+// searches that share what they find (team.h), from the best of those. The result is never worse than the best of them under
+// the budget, and memory decides first: a placement that fits is before all that do not.
 //
 // Rules, list schedulers and partitioners are the registry's, in its order, but for `random` and what this task's devices
-// exclude (single_gpu without a GPU). Spends the whole budget. Where pilot cannot be asked, local_search has its place. Who
-// cannot be asked here is left out, whatever the reason. Only where nobody can is that an error.
+// exclude (single_gpu without a GPU). Spends the whole budget. Who cannot be asked here is left out, whatever the reason.
 #include "agents/search/portfolio.h"
 
 #include <algorithm>
@@ -81,6 +80,7 @@ class Portfolio final : public Agent, public Composed {
         std::ranges::lower_bound(last_, sample, {}, [](const auto& one) { return one.first; });
     return author == last_.end() ? "" : author->second;
   }
+  double SimulationsOfSample() const override { return 5; }
   std::vector<std::string> LeftOut() const override {
     const std::lock_guard lock(telling_);
     return left_out_;

@@ -9,8 +9,7 @@ bool Rescheduling::Takes(const Task& task) {
   return task.edges.size() * task.devices.size() * task.devices.size() <= kMostTransfers;
 }
 
-Rescheduling::Rescheduling(const Task& task, const UnitTree& tree)
-    : task_(task), tree_(tree), graph_(task) {}
+Rescheduling::Rescheduling(const Task& task, const UnitTree& tree) : task_(task), tree_(tree), graph_(task) {}
 
 UnitPlacement Rescheduling::OfCluster(const UnitPlacement& placement, Rng& rng) const {
   const std::size_t half = std::max<std::size_t>(1, placement.size() / 2);
@@ -51,7 +50,8 @@ UnitPlacement Rescheduling::Place(const UnitPlacement& placement, const std::vec
       }
       placed[index] = task_.devices[slot];
     } else {
-      slot = static_cast<std::size_t>(std::ranges::find(task_.devices, placement[index]) - task_.devices.begin());
+      slot = static_cast<std::size_t>(std::ranges::find(task_.devices, placement[index]) -
+                                      task_.devices.begin());
     }
     schedule.Place(unit, slot, offers[slot]);
   }

@@ -51,8 +51,8 @@ Candidate ScreenedAnnealing::Plan(const std::optional<Candidate>& known, std::in
   // Of steps `begin` to `end` the coarse chains are at `level`; the others fall from the first step to the last.
   const auto walk = [&](std::int64_t begin, std::int64_t end, std::size_t level, double falls_to) {
     Walk(end - begin, chains, best, [&](double part) {
-      const double done = (static_cast<double>(begin) + part * static_cast<double>(end - begin)) /
-                          static_cast<double>(steps);
+      const double done =
+          (static_cast<double>(begin) + part * static_cast<double>(end - begin)) / static_cast<double>(steps);
       std::vector<Phase> phases(count, {0, HeatOf(0) * std::pow(kCold, done)});
       std::fill_n(phases.begin(), coarse, Phase{level, HeatOf(level) * std::pow(falls_to, part)});
       return phases;
@@ -118,8 +118,7 @@ void ScreenedAnnealing::Step(const std::vector<Phase>& phases, std::vector<Candi
   }
   std::vector<Candidate> there = screening_.Candidates(std::move(next), slot_);
   for (std::size_t i = 0; i < chains.size(); ++i) {
-    if (Accepts(phases[i].heat, chains[i].objective(), there[i].objective()))
-      chains[i] = std::move(there[i]);
+    if (Accepts(phases[i].heat, chains[i].objective(), there[i].objective())) chains[i] = std::move(there[i]);
   }
 }
 

@@ -25,19 +25,21 @@
 namespace stowplan::agents {
 namespace {
 
-constexpr std::size_t kPart = 4;        // placements that one thread proposes
-constexpr std::int64_t kDescent = 8;    // steps of a descent
-constexpr std::int64_t kMostTried = 16;  // moves screened for one sample, where screens are right
-constexpr std::int64_t kKicks = 3;      // moves of a kick
-constexpr double kTrusted = 0.6;        // tau from which on screens are asked
-constexpr double kRight = 0.9;          // and from which on they are asked as much as is any use
-constexpr std::size_t kControls = 48;   // moves that nobody chose, the last of them
-constexpr std::int64_t kFlight = 20'000;  // screens of a plan that is worth a thread of its own
-constexpr std::int64_t kMostFlights = 8;
+constexpr std::size_t kPart = 4;          // placements that one thread proposes
+constexpr std::size_t kRightPart = 2;     // and of those that screens choose, where they are right
+constexpr std::int64_t kDescent = 8;      // steps of a descent
+constexpr std::int64_t kMostTried = 16;   // moves screened for one sample, where screens are right
+constexpr std::int64_t kKicks = 3;        // moves of a kick
+constexpr std::int64_t kReplans = 5;      // parts of a plan that a later one has
+constexpr double kTrusted = 0.6;          // tau from which on screens are asked
+constexpr double kRight = 0.9;            // and from which on they are asked as much as is any use
+constexpr std::size_t kControls = 48;     // moves that nobody chose, the last of them
+constexpr std::int64_t kFlight = 40'000;  // screens of a plan that is worth a thread of its own
+constexpr std::int64_t kMostFlights = 4;
 constexpr std::int64_t kScreensOfSample = 80;  // planned for each sample of the budget
 
 constexpr const char* kTurnNames[] = {"neighbours", "screened", "descent", "reschedule"};
-constexpr const char* kAwayNames[] = {"kick", "reschedule", "plan"};
+constexpr const char* kAwayNames[] = {"plan", "kick", "reschedule"};
 
 // Of all ops in the order in which they started.
 std::vector<sim::OpIndex> OrderOf(const sim::OpGraph& graph, const std::vector<sim::Picos>& start) {
@@ -88,8 +90,9 @@ class Team::Impl {
 
  private:
   enum Turn : std::size_t { kNeighbours, kScreened, kDescents, kReschedules, kTurns };
-  enum Away : std::size_t { kKick, kRescheduled, kReplan, kAways };
-  static constexpr std::int64_t kLeastProbed = 64;  // samples that are left, for any to be spent on how right screens are
+  enum Away : std::size_t { kReplan, kKick, kRescheduled, kAways };
+  static constexpr std::int64_t kLeastProbed =
+      64;  // samples that are left, for any to be spent on how right screens are
 
   struct Sampled {
     UnitPlacement placement;
@@ -220,7 +223,8 @@ class Team::Impl {
     if (done()) return;
     const std::vector<Objective> objectives = Evaluate(placements, who);
     const auto best = std::ranges::min_element(objectives) - objectives.begin();
-    here_ = {std::move(placements[static_cast<std::size_t>(best)]), objectives[static_cast<std::size_t>(best)]};
+    here_ = {std::move(placements[static_cast<std::size_t>(best)]),
+             objectives[static_cast<std::size_t>(best)]};
     together_.reset();
   }
 
@@ -232,7 +236,8 @@ class Team::Impl {
       const std::int64_t samples = evaluator_.samples();
       TakeTurn(static_cast<Turn>(turns_.Choose(OpenTurns(), rng_)));
       if (fresh_controls_ >= kControls / 2) Judge();
-      failed = here_.objective < before ? 0 : failed + std::max<std::int64_t>(1, evaluator_.samples() - samples);
+      failed =
+          here_.objective < before ? 0 : failed + std::max<std::int64_t>(1, evaluator_.samples() - samples);
     }
   }
 
@@ -334,8 +339,7 @@ class Team::Impl {
   }
 
   std::vector<UnitPlacement> BestOfMoves(const UnitPlacement& here, Screening& screens, Rng& rng, int slot) {
-    const double part = std::clamp((trust_ - kTrusted) / (kRight - kTrusted), 0.0, 1.0);
-    const auto tried = 1 + static_cast<std::int64_t>(part * static_cast<double>(kMostTried - 1));
+    const auto tried = 1 + static_cast<std::int64_t>(Rightness() * static_cast<double>(kMostTried - 1));
     std::vector<UnitPlacement> moved;
     for (std::int64_t i = 0; i < tried * static_cast<std::int64_t>(kPart); ++i) {
       UnitPlacement placement = moves_.Neighbour(here, rng);
@@ -345,17 +349,21 @@ class Team::Impl {
     return Fastest(screens.Candidates(std::move(moved), slot));
   }
 
-  static std::vector<UnitPlacement> BestEnds(std::vector<Candidate> ends, const Candidate& here) {
+  std::vector<UnitPlacement> BestEnds(std::vector<Candidate> ends, const Candidate& here) const {
     std::erase_if(ends, [&](const Candidate& end) { return end.placement == here.placement; });
     return Fastest(std::move(ends));
   }
 
-  // Different ones.
-  static std::vector<UnitPlacement> Fastest(std::vector<Candidate> candidates) {
+  // From 0, where screens are hardly trusted, to 1.
+  double Rightness() const { return std::clamp((trust_ - kTrusted) / (kRight - kTrusted), 0.0, 1.0); }
+
+  // Different ones; the fewer, the surer it is which of them is the fastest.
+  std::vector<UnitPlacement> Fastest(std::vector<Candidate> candidates) const {
     std::ranges::stable_sort(candidates, {}, &Candidate::objective);
+    const auto most = kPart - static_cast<std::size_t>(Rightness() * static_cast<double>(kPart - kRightPart));
     std::vector<UnitPlacement> fastest;
     for (Candidate& candidate : candidates) {
-      if (fastest.size() < kPart && std::ranges::find(fastest, candidate.placement) == fastest.end())
+      if (fastest.size() < most && std::ranges::find(fastest, candidate.placement) == fastest.end())
         fastest.push_back(std::move(candidate.placement));
     }
     return fastest;
@@ -367,7 +375,7 @@ class Team::Impl {
   void GoAway() {
     if (away_) aways_.Credit(*away_, left_ > best_.objective ? 1 : 0);
     left_ = best_.objective;
-    away_ = static_cast<Away>(aways_.Choose({true, rescheduling_.has_value(), trust_ >= kTrusted}, rng_));
+    away_ = static_cast<Away>(aways_.Choose({trust_ >= kTrusted, true, rescheduling_.has_value()}, rng_));
     const auto kicked = [&](Rng& rng) {
       UnitPlacement placement = best_.placement;
       for (std::int64_t i = 0; i < kKicks; ++i) placement = moves_.Neighbour(placement, rng);
@@ -376,7 +384,7 @@ class Team::Impl {
     if (*away_ == kReplan) {
       return Land(batch_ / kPart, "plan", [&](ScreenedAnnealing& annealing, std::size_t part) {
         const Candidate start = annealing.ScreenOf(kicked(parts_[part]));
-        return annealing.From(start, PlanScreens() / 10);
+        return annealing.From(start, PlanScreens() / kReplans);
       });
     }
     std::vector<UnitPlacement> placements;
@@ -393,7 +401,7 @@ class Team::Impl {
   Moves moves_;
   Rng rng_;
   std::size_t batch_;
-  std::vector<Rng> parts_;  // of what is proposed side by side
+  std::vector<Rng> parts_;                  // of what is proposed side by side
   std::optional<Screening> program_, ran_;  // in the program's order, and as the best placement ran
   std::optional<Rescheduling> rescheduling_;
   double trust_ = kRight, program_trust_ = kRight, ran_trust_ = 0;  // taken for right until it is known

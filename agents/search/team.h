@@ -30,8 +30,9 @@ namespace stowplan::agents {
 class Team {
  public:
   struct Settings {
-    std::int64_t plan = 0;     // screens of the first plan at most
-    std::int64_t patience = 200;
+    std::int64_t plan =
+        0;  // screens of the first plan at most, 80 for each sample of the budget where that is less
+    std::int64_t patience = 120;  // samples without a gain that end a climb
   };
   // Who is left out and why; who made the samples since the last call.
   struct Listener {

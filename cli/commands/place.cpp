@@ -17,6 +17,7 @@
 #include "cli/place/memory_need.h"
 #include "cli/place/place_report.h"
 #include "cli/place/sample_log.h"
+#include "cli/place/time_budget.h"
 #include "cli/reference.h"
 #include "cli/run_folder.h"
 #include "output/console.h"
@@ -58,7 +59,9 @@ struct Found {
 
   // Whether the answer is the search's best.
   bool took_fastest() const { return advice && advice->chosen.placement == evaluator.best(); }
-  bool interrupted() const { return evaluator.stop_requested() && evaluator.remaining() > 0; }
+  bool interrupted() const {
+    return evaluator.stop_requested() && evaluator.remaining() > 0 && !evaluator.out_of_time();
+  }
   // Whether there is time to say what bounds it: who pressed Ctrl-C does not wait for that of a large graph.
   bool explained() const {
     constexpr sim::OpIndex kSoonExplained = 20'000;
@@ -161,6 +164,13 @@ class PlaceCommand : public Command {
                    "one of `stowplan list agents`, with parameters: placeto(rounds=8); else portfolio")
                         ->option_text("A");
     search_.Declare(app, true);
+    problem::Real(
+        app.add_option("--seconds", seconds_,
+                       "the budget as time, in place of --samples: how many samples that allows is measured "
+                       "and printed, and the search ends with the time"),
+        1e-3, 1e7)
+        ->excludes(app.get_option("--samples"))
+        ->option_text("S");
     seed_option_ =
         problem::Whole(app.add_option("--seed", seed_, "of the agent; else the scenario's first, else 1"), 0,
                        problem::kMaxSeed)
@@ -177,11 +187,13 @@ class PlaceCommand : public Command {
     app.add_option("--learn", learn_, "no: a learner applies its weights and changes none")
         ->capture_default_str()
         ->option_text("yes|no");
-    problem::Threads(
-        app.add_option("--threads", options_.threads,
-                       "threads of agent and simulator; results do not depend on it; 0 = one per core"))
-        ->capture_default_str()
-        ->option_text("T");
+    threads_option_ =
+        problem::Threads(
+            app.add_option(
+                "--threads", options_.threads,
+                "threads of agent and simulator; results do not depend on it; else one per core, of "
+                "several MPI processes one each"))
+            ->option_text("T");
     app.add_option("--for", for_,
                    "search only what this format can say, and write the plan in it to --out: one of `stowplan list "
                    "exporters`")
@@ -221,13 +233,16 @@ class PlaceCommand : public Command {
     agent->Require(task);
     agents::Ranks& ranks = agents::World();
     options_.ranks = &ranks;
+    if (threads_option_->count() == 0) options_.threads = ranks.alone() ? 0 : 1;
+    const auto* asks_others = dynamic_cast<const agents::Composed*>(agent.get());
+    if (seconds_ > 0) MeasureSamples(task, asks_others != nullptr ? asks_others->SimulationsOfSample() : 1);
     // Before the search, so that nothing stands between its end, or Ctrl-C, and what is saved, and before the
     // evaluator starts the clock of its curve.
     const agents::LowerBound bound = agents::ComputeLowerBound(loaded.problem(), task.devices);
     const std::atomic<bool>& stop =
         output::StopRequested();  // from here on Ctrl-C ends the search, not the program
     // What does not exist is not sought: the samples tell what memory would be enough.
-    const bool brief = bound.nothing_fits && dynamic_cast<const agents::Composed*>(agent.get()) != nullptr;
+    const bool brief = bound.nothing_fits && asks_others != nullptr;
     if (brief) agent = agents::MakeAgent(NeedAgent(loaded.graph()));
     const std::int64_t budget =
         brief ? std::min(search_.samples(), NeedSamples(loaded.graph())) : search_.samples();
@@ -236,6 +251,7 @@ class PlaceCommand : public Command {
     limits.budget = budget;
     limits.threads = options_.threads;
     limits.stop = &stop;
+    limits.seconds = seconds_;
     limits.ranks = &ranks;
     if (IsSearch()) limits.within = within_ / 100;
     limits.on_sample = [&](const agents::Evaluator& now) {
@@ -308,11 +324,22 @@ class PlaceCommand : public Command {
   }
 
  private:
+  // On all ranks as many as the first one measures.
+  void MeasureSamples(const agents::Task& task, double work) {
+    const std::int64_t samples = SamplesIn(seconds_, task, options_.threads, work);
+    search_.SetSamples(std::stoll(options_.ranks->Exchange(std::to_string(samples)).front()));
+  }
+
   std::string Stopped(const agents::Evaluator& evaluator) const {
     return fmt::format("stopped after {} of {} samples; {}.", output::CountText(evaluator.samples()),
                        output::CountText(evaluator.budget()),
-                       out_.empty() ? "with --out DIR the search would be kept, and --resume would go on"
-                                    : "the same call with --resume goes on with " + out_);
+                       out_.empty()
+                           ? "with --out DIR the search would be kept, and --resume would go on"
+                           : fmt::format("the same call with --resume{} goes on with {}",
+                                         seconds_ > 0 ? fmt::format(" and --samples {} in place of --seconds",
+                                                                    evaluator.budget())
+                                                      : "",
+                                         out_));
   }
 
   // What the format says; empty = there is none.
@@ -353,6 +380,10 @@ class PlaceCommand : public Command {
     }
     if (options_.resume && out_.empty())
       throw InputError("--resume: goes on from what --out DIR holds, so --out is wanted too.");
+    if (options_.resume && seconds_ > 0)
+      throw InputError(
+          "--resume goes on with what --samples asked for, which --seconds would measure anew; give "
+          "--samples.");
     if (options_.resume && force_)
       throw InputError("--resume goes on with what --force replaces; give one of them.");
     if (seed_option_->count() == 0 && !search_.scenario_seeds().empty())
@@ -510,6 +541,7 @@ class PlaceCommand : public Command {
     if (evaluator.screens() > 0)
       samples += fmt::format(" and {} approximate evaluations", output::CountText(evaluator.screens()));
     if (found.interrupted()) samples += " (interrupted)";
+    if (evaluator.out_of_time()) samples += fmt::format(" in {} s", seconds_);
     if (outcome == nullptr) return PrintWhatItNeeds(found, samples);
     const sim::Picos bound = found.bound.best();
     if (found.explained())
@@ -611,6 +643,8 @@ class PlaceCommand : public Command {
   agents::SearchOptions options_;
   const scenarios::ExporterRow* format_ = nullptr;  // of for_
   CLI::Option* agent_option_ = nullptr;
+  double seconds_ = 0;  // 0 = not given
+  CLI::Option* threads_option_ = nullptr;
   CLI::Option* seed_option_ = nullptr;
   CLI::Option* within_option_ = nullptr;
 };

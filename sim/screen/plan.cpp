@@ -54,8 +54,8 @@ std::vector<std::vector<OpIndex>> Holders(const Compiled& c) {
 
 class Planner {
  public:
-  Planner(const Problem& problem, std::span<const std::int32_t> unit_of_op,
-          std::span<const OpIndex> order, ScreenPlan& plan)
+  Planner(const Problem& problem, std::span<const std::int32_t> unit_of_op, std::span<const OpIndex> order,
+          ScreenPlan& plan)
       : graph_(problem.graph()),
         c_(problem.compiled()),
         cluster_(problem.cluster()),

@@ -12,7 +12,7 @@ namespace stowplan::sim {
 
 struct ScreenPlan {
   ScreenPlan(const Problem& problem, std::span<const std::int32_t> unit_of_op,
-             std::span<const DeviceIndex> devices, std::span<const OpIndex> order);
+             std::span<const DeviceIndex> devices, std::span<const OpIndex> order = {});
 
   using Id = std::int32_t;
   // Devices are numbered as in `devices`. A set of them has 16 bits for each, all of them 0 or all 1, in as many words as

@@ -80,6 +80,15 @@ TEST_F(EvaluatorTest, ACutOffEvaluationIsNeverTheBest) {
   EXPECT_EQ(evaluator.best_runtime(), 60'000'000);
 }
 
+TEST_F(EvaluatorTest, IsAskedToEndWithItsTime) {
+  Evaluator ended(task_, {.budget = 10, .seconds = 1e-12});
+  EXPECT_TRUE(ended.stop_requested());
+  EXPECT_TRUE(ended.out_of_time());
+  Evaluator open(task_, {.budget = 10, .seconds = 1e9});
+  EXPECT_FALSE(open.stop_requested());
+  EXPECT_FALSE(Evaluator(task_, {.budget = 10}).out_of_time());
+}
+
 TEST_F(EvaluatorTest, GivesStartTimesOnRequest) {
   Evaluator evaluator(task_, Budget(2));
   EXPECT_THAT(evaluator.Evaluate({1, 1, 1}).start, IsEmpty());

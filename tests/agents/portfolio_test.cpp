@@ -129,23 +129,24 @@ TEST(Portfolio, DoesWithoutAnyOfItsMembers) {
       ASSERT_EQ(result.left_out.size(), 1u) << failing;
       EXPECT_EQ(result.left_out.front().substr(0, failing.size() + 2), failing + ": ");
       for (const std::string& other : members) {
-        if (other == failing || other == "pilot") continue;
+        if (other == failing) continue;
         EXPECT_LE(result.best, BestOf(other, task, 10)) << other << " without " << failing;
       }
     }
   }
 }
 
-// Only where nobody can be asked is it an error: that of the first.
-TEST(Portfolio, FailsWhereAllFail) {
+// Its own searches need nobody.
+TEST(Portfolio, SearchesWhereAllFail) {
   const auto c = RandomCase(8, {.ops = 10, .gpus = 2});
   const Task task = MakeTask(*c->problem, "");
   const auto all = [](const std::string&) { return true; };
-  EXPECT_THROW(Ask(MakerWhere(all, Fails::kRequired), task, 20), RunError);
-  EXPECT_THROW(Ask(MakerWhere(all, Fails::kAtOnce), task, 20), std::bad_alloc);
-  const Result kept = Ask(MakerWhere(all, Fails::kAfterASample), task, 20);
-  EXPECT_LT(kept.best, std::numeric_limits<sim::Picos>::max()) << "what was sampled is kept";
-  EXPECT_EQ(kept.left_out.size(), MembersOf(task).size() + 1) << "local_search, in place of pilot";
+  for (const Fails when : kWays) {
+    const Result result = Ask(MakerWhere(all, when), task, 40);
+    EXPECT_LT(result.best, std::numeric_limits<sim::Picos>::max());
+    EXPECT_EQ(result.sampled.size(), 40u);
+    EXPECT_EQ(result.left_out.size(), MembersOf(task).size());
+  }
 }
 
 // A disk that is full, or Ctrl-C in Python, is no fault of a member.
@@ -162,16 +163,75 @@ TEST(Portfolio, PassesOnWhatFailsInTheEvaluator) {
   }
 }
 
-// More devices than pilot's screens take.
 TEST(Portfolio, PlacesOnManyDevices) {
   const auto c = RandomCase(10, {.ops = 200, .gpus = 72});
   const Task task = MakeTask(*c->problem, "");
   ASSERT_GT(task.devices.size(), 64u);
   const Result result = Ask(MakeAgent, task, 60);
   EXPECT_EQ(result.sampled.size(), 60u);
-  EXPECT_THAT(result.left_out, testing::ElementsAre(testing::StartsWith("pilot: ")));
+  EXPECT_THAT(result.left_out, testing::IsEmpty());
   for (const char* rule : {"single_gpu", "m_etf", "m_sct", "heft", "metis", "scotch"})
     EXPECT_LE(result.best, BestOf(rule, task, 10)) << rule;
+}
+
+// More than screens take: they are left out, by name.
+TEST(Portfolio, DoesWithoutScreensOnEvenMore) {
+  const auto c = RandomCase(10, {.ops = 30, .gpus = 280});
+  const Task task = MakeTask(*c->problem, "");
+  const Result result = Ask(MakeAgent, task, 60);
+  EXPECT_EQ(result.sampled.size(), 60u);
+  EXPECT_THAT(result.left_out, testing::ElementsAre(testing::StartsWith("screens: ")));
+}
+
+// ---- its own searches
+
+std::vector<UnitPlacement> SampledWith(int threads, const Task& task) {
+  Evaluator evaluator(task, {.budget = 700, .threads = threads});
+  std::vector<UnitPlacement> sampled;
+  evaluator.observer = [&](std::int64_t, const UnitPlacement& placement, const Evaluation&) {
+    sampled.push_back(placement);
+  };
+  MakeAgent("portfolio(plan=60000)")->Search(task, evaluator, {.threads = threads});
+  return sampled;
+}
+
+// Long enough for all of them to have their turn: plans of several flights, tau, and ways from an optimum.
+TEST(Portfolio, SamplesTheSameWithAnyNumberOfThreads) {
+  for (const bool published : {false, true}) {
+    const auto c = RandomCase(
+        11, {.ops = 40, .gpus = 3, .rules = published ? sim::Rules::kPublished : sim::Rules::kNative});
+    const Task task = MakeTask(*c->problem, "");
+    const std::vector<UnitPlacement> one = SampledWith(1, task);
+    EXPECT_EQ(one.size(), 700u);
+    for (const int threads : {2, 3}) EXPECT_EQ(SampledWith(threads, task), one) << threads;
+  }
+}
+
+// At equal samples, over problems where one or the other of them is the better one.
+TEST(Portfolio, IsNotBehindItsMembers) {
+  double portfolio = 0, better = 0;
+  for (const std::uint64_t seed : {1, 2, 3, 4, 5, 6}) {
+    const auto c = RandomCase(seed, {.ops = 80, .gpus = 3});
+    const Task task = MakeTask(*c->problem, "");
+    const auto log_of = [&](const std::string& agent) {
+      return std::log(static_cast<double>(BestOf(agent, task, 400)));
+    };
+    portfolio += log_of("portfolio");
+    better += std::min(log_of("local_search"), log_of("pilot(plan=16000)"));
+  }
+  EXPECT_LT(portfolio, better + 6 * 0.002);
+}
+
+TEST(Portfolio, SaysWhoFoundWhat) {
+  const auto c = RandomCase(12, {.ops = 60, .gpus = 3});
+  const Task task = MakeTask(*c->problem, "");
+  Evaluator evaluator(task, {.budget = 300});
+  const std::unique_ptr<Agent> portfolio = MakeAgent(kPortfolio);
+  portfolio->Search(task, evaluator, {});
+  const auto& composed = dynamic_cast<const Composed&>(*portfolio);
+  EXPECT_EQ(composed.AuthorOf(1), "cpu_only");
+  for (std::int64_t sample = 1; sample <= 300; ++sample) EXPECT_NE(composed.AuthorOf(sample), "");
+  EXPECT_EQ(composed.AuthorOf(301), "");
 }
 
 }  // namespace
