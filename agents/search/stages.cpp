@@ -39,7 +39,8 @@ class StagedTask {
     }
     costs_.gpipe = sim::FindString(graph_.attributes, "schedule").value_or("") == "gpipe";
     FindKinds();
-    costs_.fewest = static_cast<int>(std::min({static_cast<std::size_t>(fewest), pieces_.size(), Accelerators(task).size()}));
+    costs_.fewest = static_cast<int>(
+        std::min({static_cast<std::size_t>(fewest), pieces_.size(), Accelerators(task).size()}));
     costs_.pieces.resize(pieces_.size());
     for (PieceCost& piece : costs_.pieces)
       piece.forward = piece.backward = piece.update = std::vector<Picos>(costs_.kinds.size(), 0);
@@ -54,8 +55,10 @@ class StagedTask {
     UnitPlacement placement(task_.units.ops.size());
     std::size_t stage = 0;
     for (std::size_t piece = 0; piece < pieces_.size(); ++piece) {
-      if (stage + 1 < split.begins.size() && piece >= static_cast<std::size_t>(split.begins[stage + 1])) ++stage;
-      for (const UnitIndex unit : pieces_[piece]) placement[static_cast<std::size_t>(unit)] = split.devices[stage];
+      if (stage + 1 < split.begins.size() && piece >= static_cast<std::size_t>(split.begins[stage + 1]))
+        ++stage;
+      for (const UnitIndex unit : pieces_[piece])
+        placement[static_cast<std::size_t>(unit)] = split.devices[stage];
     }
     return placement;
   }
@@ -140,7 +143,8 @@ class StagedTask {
         const sim::TensorRef storage = Storage(input);
         working += OwnBytes(storage);
         const sim::Op& producer = Op(storage.op);
-        if (Op(op).phase == "backward" && sim::IsForward(producer) && IsFirst(producer)) saved.insert(storage);
+        if (Op(op).phase == "backward" && sim::IsForward(producer) && IsFirst(producer))
+          saved.insert(storage);
         if (Op(op).phase == "update" && producer.phase == "backward") gradients.insert(storage);
       }
       piece.transient = std::max(piece.transient, working);
@@ -158,7 +162,8 @@ class StagedTask {
     };
     for (OpIndex op = 0; op < graph_.size(); ++op) {
       if (Op(op).IsSource() || !IsFirst(Op(op))) continue;
-      std::vector<std::pair<std::size_t, std::size_t>> reach(Op(op).outputs.size(), {PieceOf(op), PieceOf(op)});
+      std::vector<std::pair<std::size_t, std::size_t>> reach(Op(op).outputs.size(),
+                                                             {PieceOf(op), PieceOf(op)});
       for (const OpIndex reader : graph_.consumers(op)) {
         for (const sim::TensorRef input : Op(reader).inputs) {
           if (input.op != op) continue;
@@ -254,14 +259,15 @@ class Stages final : public Agent {
       if (evaluator.has_best() || splits.empty()) break;
     }
     const std::int64_t last = evaluator.samples() + best_;
-    while (!best.second.begins.empty() && evaluator.samples() < last && sample(Neighbours(staged, best.second)));
+    while (!best.second.begins.empty() && evaluator.samples() < last &&
+           sample(Neighbours(staged, best.second)))
+      ;
   }
 
  private:
   std::vector<StageSplit> Soonest(const ChainCosts& costs, double room) const {
     constexpr std::size_t kEstimates = 10;  // of each sample
-    std::vector<StageSplit> splits =
-        BestSplits(costs, kEstimates * static_cast<std::size_t>(best_), room);
+    std::vector<StageSplit> splits = BestSplits(costs, kEstimates * static_cast<std::size_t>(best_), room);
     for (StageSplit& split : splits) split.estimate = ScheduleTime(costs, split);
     std::ranges::stable_sort(splits, {}, &StageSplit::estimate);
     if (splits.size() > static_cast<std::size_t>(best_)) splits.resize(static_cast<std::size_t>(best_));
