@@ -125,13 +125,21 @@ class Chain {
       if (Home(op) == 0 || Home(op) == Home(forward)) return position_[At(forward)];
     }
     for (std::int32_t m = Home(op); m > 0; m = Module(m).parent) {
-      Span span;
+      Span span, weights;
       for (const OpIndex other : Module(m).own) {
         if (position_[At(other)] >= 0) span.Add(position_[At(other)]);
+        if (Op(other).IsSource()) AddReaders(other, weights);
       }
       if (span.last >= 0) return span.last;
+      if (weights.last >= 0) return weights.first;
     }
     return -1;
+  }
+
+  void AddReaders(OpIndex source, Span& span) const {
+    for (const OpIndex reader : graph_.consumers(source)) {
+      if (position_[At(reader)] >= 0) span.Add(position_[At(reader)]);
+    }
   }
 
   void JoinSets() {

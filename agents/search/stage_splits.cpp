@@ -23,6 +23,12 @@ std::size_t At(std::int32_t index) {
   return static_cast<std::size_t>(index);
 }
 
+// Micro-batches whose activations the first of so many last stages holds at once.
+std::int64_t InFlight(const ChainCosts& costs, std::size_t stages) {
+  return costs.gpipe ? costs.micro_batches
+                     : std::min<std::int64_t>(costs.micro_batches, static_cast<std::int64_t>(stages));
+}
+
 // Sums over pieces in a row.
 template <typename T>
 class Sums {
@@ -122,7 +128,6 @@ class SplitSearch {
     std::vector<StageSplit> best;
     for (auto& [key, split] : found) best.push_back(std::move(split));
     std::ranges::stable_sort(best, {}, &StageSplit::estimate);
-    if (best.size() > count) best.resize(count);
     return best;
   }
 
@@ -136,12 +141,6 @@ class SplitSearch {
 
   std::size_t Rest(std::size_t piece, std::size_t state) const { return piece * counts_.size() + state; }
 
-  // Micro-batches whose activations the first of so many last stages holds at once.
-  std::int64_t InFlight(std::size_t stages) const {
-    return costs_.gpipe ? costs_.micro_batches
-                        : std::min<std::int64_t>(costs_.micro_batches, static_cast<std::int64_t>(stages));
-  }
-
   // Calls `take(end, kind, time)` for each stage that may follow, the first of those that are left. More pieces never fit where
   // fewer do not.
   template <typename Take>
@@ -154,7 +153,9 @@ class SplitSearch {
       Bytes transient = 0;
       for (std::size_t end = begin + 1; end <= last; ++end) {
         transient = std::max(transient, costs_.pieces[end - 1].transient);
-        if (held_.Over(begin, end) + InFlight(stages) * saved_.Over(begin, end) + transient > capacity) break;
+        if (held_.Over(begin, end) + InFlight(costs_, stages) * saved_.Over(begin, end) + transient >
+            capacity)
+          break;
         const Picos time = time_[k].Over(begin, end);
         if (time > limit_) break;
         if (stages > 1 || end == size_) take(end, k, time);
@@ -371,6 +372,21 @@ class Schedule {
 
 std::vector<StageSplit> BestSplits(const ChainCosts& costs, std::size_t count, double room) {
   return SplitSearch(costs, room).Best(count);
+}
+
+std::vector<Bytes> PeaksOf(const ChainCosts& costs, const StageSplit& split) {
+  std::vector<Bytes> peaks;
+  for (std::size_t s = 0; s < split.begins.size(); ++s) {
+    const std::size_t end = s + 1 < split.begins.size() ? At(split.begins[s + 1]) : costs.pieces.size();
+    Bytes held = 0, transient = 0;
+    for (std::size_t i = At(split.begins[s]); i < end; ++i) {
+      const PieceCost& piece = costs.pieces[i];
+      held += piece.held + InFlight(costs, split.begins.size() - s) * piece.saved;
+      transient = std::max(transient, piece.transient);
+    }
+    peaks.push_back(held + transient);
+  }
+  return peaks;
 }
 
 Picos ScheduleTime(const ChainCosts& costs, const StageSplit& split) {

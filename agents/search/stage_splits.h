@@ -49,9 +49,12 @@ struct StageSplit {
   sim::Picos estimate = 0;
 };
 
-// So many at most, the least estimate first: no split has a smaller one than the first, the others are near it. Empty where none
-// fits into `room` of each capacity. Throws InputError where there are too many orders of devices.
+// By estimate: no split has a smaller one than the first. The others are near it, so many as there are or at least `count`. Empty
+// where none fits into `room` of each capacity. Throws InputError where there are too many orders of devices.
 std::vector<StageSplit> BestSplits(const ChainCosts& costs, std::size_t count, double room);
+
+// By stage, what the search takes its memory to be.
+std::vector<sim::Bytes> PeaksOf(const ChainCosts& costs, const StageSplit& split);
 
 // What the schedule takes on the split's stages, each busy with one thing at a time, each link with one transfer each way.
 sim::Picos ScheduleTime(const ChainCosts& costs, const StageSplit& split);

@@ -43,7 +43,9 @@ std::unique_ptr<Chain> RandomChain(unsigned seed) {
     costs.pieces.push_back(piece);
     chain->link.push_back(static_cast<sim::Picos>(rng() % 12));
   }
-  costs.forth = costs.back = [&link = chain->link](std::size_t piece, std::int32_t, std::int32_t) { return link[piece]; };
+  costs.forth = costs.back = [&link = chain->link](std::size_t piece, std::int32_t, std::int32_t) {
+    return link[piece];
+  };
   costs.quickest = [&link = chain->link](std::size_t piece) { return 2 * link[piece]; };
   return chain;
 }
@@ -79,7 +81,8 @@ class EverySplit {
     for (std::size_t s = 0; s < stages_.size(); ++s) {
       const auto [begin, end, kind] = stages_[s];
       const auto behind = static_cast<std::int64_t>(stages_.size() - s);
-      const std::int64_t flying = costs_.gpipe ? costs_.micro_batches : std::min(costs_.micro_batches, behind);
+      const std::int64_t flying =
+          costs_.gpipe ? costs_.micro_batches : std::min(costs_.micro_batches, behind);
       sim::Bytes held = 0, transient = 0;
       sim::Picos time = 0;
       for (std::size_t i = begin; i < end; ++i) {
@@ -140,7 +143,8 @@ TEST(StageSplits, TakesAllWhereThereAreFew) {
 TEST(StageSplits, TheScheduleIsTheOneOfThePapers) {
   ChainCosts costs;
   costs.kinds = {{.capacity = 1, .devices = {0, 1}}};
-  costs.pieces = {{.forward = {1}, .backward = {2}, .update = {0}}, {.forward = {2}, .backward = {4}, .update = {5}}};
+  costs.pieces = {{.forward = {1}, .backward = {2}, .update = {0}},
+                  {.forward = {2}, .backward = {4}, .update = {5}}};
   costs.micro_batches = 3;
   costs.forth = costs.back = [](std::size_t, std::int32_t, std::int32_t) { return sim::Picos{1}; };
   const StageSplit split = {.begins = {0, 1}, .devices = {0, 1}, .kinds = {0, 0}};

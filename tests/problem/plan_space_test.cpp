@@ -14,7 +14,8 @@ namespace {
 
 const std::string kSizes = "layers=3,hidden=64,heads=4,kv_heads=2,feed_forward=128,sequence=16,vocabulary=64";
 
-agents::UnitPlacement RandomPlan(const scenarios::ExporterRow& format, const agents::Task& task, std::mt19937& rng) {
+agents::UnitPlacement RandomPlan(const scenarios::ExporterRow& format, const agents::Task& task,
+                                 std::mt19937& rng) {
   agents::UnitPlacement placement(task.units.ops.size());
   if (!format.space->stages) {
     for (sim::DeviceIndex& device : placement) device = task.devices[rng() % task.devices.size()];
@@ -28,7 +29,8 @@ agents::UnitPlacement RandomPlan(const scenarios::ExporterRow& format, const age
     // Two stages at least.
     const bool must = stage == 0 && piece + 1 == chain.size();
     if (piece > 0 && stage + 1 < left && (must || rng() % 3 == 0)) ++stage;
-    for (const agents::UnitIndex unit : chain[piece]) placement[static_cast<std::size_t>(unit)] = devices[stage];
+    for (const agents::UnitIndex unit : chain[piece])
+      placement[static_cast<std::size_t>(unit)] = devices[stage];
   }
   return placement;
 }
@@ -40,8 +42,8 @@ std::vector<std::string> FormatsOf(const std::string& graph) {
   for (const scenarios::ExporterRow& format : scenarios::Exporters()) {
     if (!format.space) continue;
     SCOPED_TRACE(graph + " for " + format.name);
-    const agents::Task task = agents::MakeTask(loaded.problem(), format.space->grouper,
-                                               PlanDevices(format, loaded.cluster(), {}));
+    const agents::Task task =
+        agents::MakeTask(loaded.problem(), format.space->grouper, PlanDevices(format, loaded.cluster(), {}));
     try {
       CheckPlanFormat(format, task, graph);
     } catch (const InputError& error) {
@@ -51,8 +53,7 @@ std::vector<std::string> FormatsOf(const std::string& graph) {
     std::mt19937 rng(7);
     for (int draw = 0; draw < 30; ++draw) {
       const sim::Placement placement = agents::Expand(task, RandomPlan(format, task, rng));
-      EXPECT_NO_THROW(
-          format.print({.problem = *task.problem, .placement = placement, .graph_file = graph}));
+      EXPECT_NO_THROW(format.print({.problem = *task.problem, .placement = placement, .graph_file = graph}));
     }
   }
   return taken;
@@ -60,16 +61,20 @@ std::vector<std::string> FormatsOf(const std::string& graph) {
 
 TEST(PlanSpace, WhatItHoldsIsExported) {
   const std::map<std::string, std::vector<std::string>> models = {
-      {"llama(mode=inference," + kSizes + ")", {"device-map", "pipeline", "megatron", "vllm", "onnxruntime", "llama.cpp"}},
+      {"llama(mode=inference," + kSizes + ")",
+       {"device-map", "pipeline", "megatron", "vllm", "onnxruntime", "llama.cpp"}},
       {"llama(" + kSizes + ")", {"device-map", "pipeline", "megatron"}},
-      {"pipeline(of=llama(batch=4,gradients=colocated," + kSizes + "),micro_batches=4)", {"device-map", "pipeline", "megatron"}},
-      {"moe(mode=inference," + kSizes + ")", {"device-map", "pipeline", "megatron", "vllm", "onnxruntime", "llama.cpp"}},
+      {"pipeline(of=llama(batch=4,gradients=colocated," + kSizes + "),micro_batches=4)",
+       {"device-map", "pipeline", "megatron"}},
+      {"moe(mode=inference," + kSizes + ")",
+       {"device-map", "pipeline", "megatron", "vllm", "onnxruntime", "llama.cpp"}},
       {"resnet_152(mode=inference)", {"device-map", "pipeline", "onnxruntime"}},
       {"inception_v3", {"device-map", "pipeline"}},
       {"bert(layers=2,hidden=64,heads=2,sequence=16)", {"device-map", "pipeline", "megatron"}},
       {"nmt(steps=3)", {"device-map", "pipeline"}},
   };
-  for (const auto& [graph, formats] : models) EXPECT_THAT(FormatsOf(graph), testing::ElementsAreArray(formats)) << graph;
+  for (const auto& [graph, formats] : models)
+    EXPECT_THAT(FormatsOf(graph), ::testing::ElementsAreArray(formats)) << graph;
 }
 
 // As a captured model has them: a table that the head shares, ops of the model itself beside its layers, some of them read by
@@ -84,10 +89,12 @@ std::string Captured() {
     {"name":"embed/gather","type":"GatherV2","inputs":["embed.weight","tokens"],"outputs":[{"bytes":64}]})";
   std::string x = "embed/gather";
   const auto op = [&](const std::string& name, const std::string& inputs, const std::string& more = "") {
-    ops += ",\n{\"name\":\"" + name + "\",\"type\":\"MatMul\",\"inputs\":[" + inputs + "],\"outputs\":[{\"bytes\":64}]" + more + "}";
+    ops += ",\n{\"name\":\"" + name + "\",\"type\":\"MatMul\",\"inputs\":[" + inputs +
+           "],\"outputs\":[{\"bytes\":64}]" + more + "}";
   };
   for (const std::string layer : {"model.layers.0", "model.layers.1", "model.layers.2"}) {
-    ops += ",\n{\"name\":\"" + layer + ".mlp.gate.weight\",\"type\":\"Variable\",\"persistent_bytes\":64,\"outputs\":[{\"bytes\":64}]}";
+    ops += ",\n{\"name\":\"" + layer +
+           ".mlp.gate.weight\",\"type\":\"Variable\",\"persistent_bytes\":64,\"outputs\":[{\"bytes\":64}]}";
     op(layer + ".attn/rotate", "\"" + x + "\",\"model/positions\"");
     op(layer + "/add", "\"" + layer + ".attn/rotate\",\"" + x + "\"");
     op(layer + ".mlp.gate/view", "\"" + layer + "/add\"");
@@ -98,7 +105,8 @@ std::string Captured() {
   }
   op("head/mm", "\"" + x + "\",\"embed.weight\"");
   const std::string layer = "model.layers.1.mlp.";
-  op("gradients/" + layer + "gate/view/view", "\"head/mm\"", R"(,"phase":"backward","attributes":{"module":")" + layer + "up\"}");
+  op("gradients/" + layer + "gate/view/view", "\"head/mm\"",
+     R"(,"phase":"backward","attributes":{"module":")" + layer + "up\"}");
   return R"({"format":"stowplan.graph","version":1,"name":"captured","ops":[)" + ops + "]}";
 }
 
@@ -106,15 +114,15 @@ TEST(PlanSpace, HoldsCapturedModels) {
   const tests::TempFolder folder;
   const std::string file = folder / "captured.json";
   formats::WriteFile(file, Captured());
-  EXPECT_THAT(FormatsOf(file), testing::ElementsAre("device-map", "pipeline", "megatron"));
+  EXPECT_THAT(FormatsOf(file), ::testing::ElementsAre("device-map", "pipeline", "megatron"));
 }
 
 TEST(PlanSpace, RefusesDevicesThatAFormatCannotSay) {
-  const LoadedProblem loaded({.graph = "llama(" + kSizes + ")", .cluster = "a100(gpus=2)"});
+  const LoadedProblem loaded({.graph = "llama(" + kSizes + ")", .cluster = "h100_hosts(hosts=2,gpus=1)"});
   const auto devices = [&](const std::string& format, const std::vector<std::string>& asked) {
     return PlanDevices(FindPlanFormat(format), loaded.cluster(), asked);
   };
-  using testing::ElementsAre;
+  using ::testing::ElementsAre;
   EXPECT_THAT(devices("vllm", {}), ElementsAre("gpu0", "gpu1"));
   EXPECT_THAT(devices("device-map", {}), ElementsAre("cpu0", "gpu0", "gpu1"));
   EXPECT_THAT(devices("onnxruntime", {}), ElementsAre("cpu0", "gpu0"));

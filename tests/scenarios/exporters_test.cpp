@@ -173,7 +173,7 @@ TEST(DeviceMap, ReadsBackEqual) {
         EXPECT_EQ(ImportDeviceMap(text, "map", model.graph(), model.cluster()).device, placement.device)
             << graph << " seed " << seed;
       } catch (const InputError& error) {
-        EXPECT_THAT(error.what(), HasSubstr("--grouper module"));
+        EXPECT_THAT(error.what(), HasSubstr("place --for device-map"));
       }
     }
   }
