@@ -129,6 +129,7 @@ class StagedTask {
     }
   }
   Bytes OwnBytes(sim::TensorRef tensor) const {
+    if (Op(tensor.op).IsVariable()) return 0;
     const sim::Output& output = Op(tensor.op).outputs[static_cast<std::size_t>(tensor.output)];
     return output.storage == sim::Output::Storage::kOwn ? output.bytes : 0;
   }
@@ -239,7 +240,7 @@ class StageSearch {
 
  private:
   static constexpr int kTries = 6;
-  static constexpr double kLess = 0.9;
+  static constexpr double kLess = 0.9, kMostRoom = 1e6;
 
   bool done() const { return evaluator_.remaining() == 0 || evaluator_.stop_requested(); }
 
@@ -250,10 +251,9 @@ class StageSearch {
       splits = Soonest(best);
       if (splits.empty() && held_ > 0) break;
       const double before = held_;
-      if (splits.empty()) {
-        // The one that overflows least, as far as is known.
-        for (double room = 1; splits.empty(); room *= 1.25) splits = Soonest(best, room);
-      }
+      // The one that overflows least, as far as is known.
+      for (double room = 1; splits.empty() && room < kMostRoom; room *= 1.25) splits = Soonest(best, room);
+      if (splits.empty()) break;
       Sample({splits.front()});
       if (held_ == before || held_ == 0) break;
       room_ = 1 / held_;

@@ -117,6 +117,39 @@ TEST(PlanSpace, HoldsCapturedModels) {
   EXPECT_THAT(FormatsOf(file), ::testing::ElementsAre("device-map", "pipeline", "megatron"));
 }
 
+// Of six layers on three devices: with one, two or three stages, and where memory keeps to some of them.
+TEST(PlanSpace, StagesAreTheBestOfAllSplits) {
+  for (const std::string memory : {"80GiB", "7MiB", "6MiB"}) {
+    SCOPED_TRACE(memory);
+    const LoadedProblem loaded(
+        {.graph = "pipeline(of=llama(layers=6,hidden=64,heads=4,kv_heads=2,feed_forward=128,sequence="
+                  "16,vocabulary=512,batch=6,gradients=colocated),micro_batches=6)",
+         .cluster = "a100(gpus=3)",
+         .memory = {"gpu=" + memory},
+         .reserve = "0"});
+    const agents::Task task = agents::MakeTask(loaded.problem(), "chain(at=block)", {"gpu0", "gpu1", "gpu2"});
+    const auto chain = agents::ChainOfUnits(task);
+    ASSERT_EQ(chain.size(), 6);
+    const auto simulator = sim::MakeSimulator(loaded.problem());
+    std::optional<sim::Picos> least;
+    for (std::size_t first = 1; first <= chain.size(); ++first) {
+      for (std::size_t second = first; second <= chain.size(); ++second) {
+        agents::UnitPlacement placement(chain.size());
+        for (std::size_t i = 0; i < chain.size(); ++i) {
+          for (const agents::UnitIndex unit : chain[i])
+            placement[static_cast<std::size_t>(unit)] = task.devices[i < first ? 0 : i < second ? 1 : 2];
+        }
+        const sim::Outcome& outcome = simulator->Run(agents::Expand(task, placement));
+        if (outcome.feasible() && (!least || outcome.runtime < *least)) least = outcome.runtime;
+      }
+    }
+    agents::Evaluator evaluator(task, {.budget = 60});
+    agents::MakeAgent("stages(best=20)")->Search(task, evaluator, {});
+    ASSERT_EQ(evaluator.has_best(), least.has_value());
+    EXPECT_EQ(evaluator.has_best() ? evaluator.best_runtime() : 0, least.value_or(0));
+  }
+}
+
 TEST(PlanSpace, RefusesDevicesThatAFormatCannotSay) {
   const LoadedProblem loaded({.graph = "llama(" + kSizes + ")", .cluster = "h100_hosts(hosts=2,gpus=1)"});
   const auto devices = [&](const std::string& format, const std::vector<std::string>& asked) {
