@@ -118,7 +118,8 @@ const std::vector<AgentRow>& Agents() {
               {"levels", "half of the chains move large clusters before small ones", YesNo(), "yes"}}),
        AgentKind::kSearch, MakePilot},
       {"stages",
-       "pipeline stages: the best contiguous splits by an exact estimate, simulated, then borders moved by a piece",
+       "pipeline stages: the best contiguous splits by an exact estimate, simulated, then borders moved by a "
+       "piece",
        "after Narayanan et al. (PipeDream), SOSP 2019; Fan et al. (DAPPLE), PPoPP 2021",
        Takes({{"best", "splits that are simulated, and as many again beside the best", Whole(1, 1e5), "100"},
               {"fewest", "stages at least, as far as there are devices", Whole(1, 1e4), "1"}}),

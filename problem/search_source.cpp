@@ -6,9 +6,9 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include "problem/advice/plan_space.h"
 #include "problem/options.h"
 #include "problem/placement_source.h"
-#include "problem/plan_space.h"
 #include "problem/this_machine.h"
 #include "profiler/host_machine.h"
 #include "sim/base/error.h"
@@ -117,8 +117,9 @@ void SearchSource::KeepTo(const scenarios::ExporterRow& format) {
   const std::string grouper = format.space->grouper;
   if (grouper_option_->count() > 0 &&
       agents::GrouperSettings(grouper_).Canonical() != agents::GrouperSettings(grouper).Canonical()) {
-    throw InputError(fmt::format("--grouper {}: --for {} places {}, which is --grouper '{}'; leave --grouper out.",
-                                 grouper_, format.name, format.space->says, grouper));
+    throw InputError(
+        fmt::format("--grouper {}: --for {} places {}, which is --grouper '{}'; leave --grouper out.",
+                    grouper_, format.name, format.space->says, grouper));
   }
   grouper_ = grouper;
   grouper_place_.clear();

@@ -115,22 +115,31 @@ class Chain {
     }
   }
 
-  // "gradients/X/input" is of X; else its module says where.
+  // "gradients/X/input" is of X, unless its module is another: of one view that two modules take, each has a gradient.
   std::int32_t ForwardOf(OpIndex op) const {
     std::string name = Op(op).name;
     if (name.starts_with("gradients/")) name.erase(0, 10);
     for (auto end = name.size(); end != std::string::npos && end > 0; end = name.rfind('/', end - 1)) {
       const OpIndex forward = graph_.Find(name.substr(0, end));
-      if (forward >= 0 && position_[At(forward)] >= 0) return position_[At(forward)];
+      if (forward < 0 || position_[At(forward)] < 0) continue;
+      if (Home(op) == 0 || Home(op) == Home(forward)) return position_[At(forward)];
     }
     for (std::int32_t m = Home(op); m > 0; m = Module(m).parent) {
-      Span span;
+      Span span, weights;
       for (const OpIndex other : Module(m).own) {
         if (position_[At(other)] >= 0) span.Add(position_[At(other)]);
+        if (Op(other).IsSource()) AddReaders(other, weights);
       }
       if (span.last >= 0) return span.last;
+      if (weights.last >= 0) return weights.first;
     }
     return -1;
+  }
+
+  void AddReaders(OpIndex source, Span& span) const {
+    for (const OpIndex reader : graph_.consumers(source)) {
+      if (position_[At(reader)] >= 0) span.Add(position_[At(reader)]);
+    }
   }
 
   void JoinSets() {

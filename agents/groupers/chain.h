@@ -13,7 +13,7 @@ enum class ChainCuts : std::uint8_t {
   kOps,      // at any op
   kModules,  // where a module does (docs/exporting.md#modules), as a framework that splits before a module can
   kLayers,   // where a numbered layer does, and behind the last
-  kBlocks,   // the same, but what is before the first layer is one with it, and what is behind the last with that
+  kBlocks,  // the same, but what is before the first layer is one with it, and what is behind the last with that
 };
 
 // By op its piece, from 0 in the order of the chain. Backward ops are in the piece of their forward op, or one that their module

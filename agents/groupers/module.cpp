@@ -118,7 +118,8 @@ std::vector<std::int32_t> GroupByModule(const Settings& read, const sim::Problem
   for (sim::OpIndex op = 0; op < graph.size(); ++op) {
     std::int32_t& group = group_of_op[static_cast<std::size_t>(op)];
     if (group < 0)
-      group = static_cast<std::int32_t>(modules.size()) + graph.colocation_set()[static_cast<std::size_t>(op)];
+      group =
+          static_cast<std::int32_t>(modules.size()) + graph.colocation_set()[static_cast<std::size_t>(op)];
   }
   return group_of_op;
 }

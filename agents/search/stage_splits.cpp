@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <queue>
 #include <tuple>
 
@@ -16,9 +17,16 @@ using sim::Picos;
 constexpr Picos kNever = std::numeric_limits<Picos>::max() / 4;
 constexpr std::size_t kMostStates = std::size_t{1} << 22;    // of the dynamic programme
 constexpr std::size_t kMostPrefixes = std::size_t{1} << 20;  // that are kept
+constexpr std::size_t kMostLimits = 64;
 
 std::size_t At(std::int32_t index) {
   return static_cast<std::size_t>(index);
+}
+
+// Micro-batches whose activations the first of so many last stages holds at once.
+std::int64_t InFlight(const ChainCosts& costs, std::size_t stages) {
+  return costs.gpipe ? costs.micro_batches
+                     : std::min<std::int64_t>(costs.micro_batches, static_cast<std::int64_t>(stages));
 }
 
 // Sums over pieces in a row.
@@ -50,7 +58,9 @@ class DeviceCounts {
   }
   std::size_t size() const { return size_; }
   std::size_t kinds() const { return step_.size(); }
-  std::size_t Of(std::size_t state, std::size_t kind) const { return state / step_[kind] % (most_[kind] + 1); }
+  std::size_t Of(std::size_t state, std::size_t kind) const {
+    return state / step_[kind] % (most_[kind] + 1);
+  }
   std::size_t Without(std::size_t state, std::size_t kind) const { return state - step_[kind]; }
   std::size_t All(std::size_t state) const {
     std::size_t all = 0;
@@ -79,33 +89,46 @@ class SplitSearch {
     }
     if ((size_ + 1) * counts_.size() > kMostStates)
       throw InputError("stages: there are too many pieces for so many devices; choose some with --devices.");
-    FindRests();
+    FindLeastMaximum();
   }
 
   std::vector<StageSplit> Best(std::size_t count) {
-    for (std::size_t state = 1; state < counts_.size(); ++state) {
-      if (counts_.All(state) >= static_cast<std::size_t>(costs_.fewest))
-        Push({.state = state, .used_from = state});
+    if (LeastOf(most_) >= kNever) return {};
+    const std::size_t each = std::max<std::size_t>(count / 8, 1);
+    FindRests();
+    const Picos least_sum = LeastOf(sum_);
+    std::map<std::pair<std::vector<std::int32_t>, std::vector<std::int32_t>>, StageSplit> found;
+    const auto take = [&](const std::vector<StageSplit>& splits) {
+      for (const StageSplit& split : splits) found.try_emplace({split.begins, split.devices}, split);
+    };
+    std::vector<StageSplit> splits;
+    for (limit_ = LeastOf(most_); splits.empty(); limit_ += limit_ / 8 + 1) {
+      FindRests();
+      splits = SmallestSums(each);
     }
-    std::vector<std::vector<std::pair<Picos, Picos>>> expanded((size_ + 1) * counts_.size());
-    std::vector<StageSplit> found;
-    while (!open_.empty() && found.size() < count && prefixes_.size() < kMostPrefixes) {
-      const std::int32_t at = std::get<2>(open_.top());
-      open_.pop();
-      const Prefix prefix = prefixes_[At(at)];
-      if (prefix.end == size_) {
-        found.push_back(Traced(at));
-        continue;
-      }
-      auto& before = expanded[Rest(prefix.end, prefix.state)];
-      const auto better = std::ranges::count_if(before, [&](const auto& other) {
-        return other.first <= prefix.most && other.second <= prefix.sum;
-      });
-      if (static_cast<std::size_t>(better) >= count) continue;
-      before.emplace_back(prefix.most, prefix.sum);
-      Expand(at);
+    take(splits);
+    // What beats it has a maximum within this.
+    const Picos beating = costs_.micro_batches > 1
+                              ? (splits.front().estimate - least_sum) / (costs_.micro_batches - 1)
+                              : kNever;
+    limit_ = beating;
+    for (std::size_t limits = 0; limits < kMostLimits && !splits.empty(); ++limits) {
+      FindRests();
+      splits = SmallestSums(each);
+      take(splits);
+      if (!splits.empty()) limit_ = splits.front().most - 1;
     }
-    return found;
+    // Others, as far as there are any.
+    limit_ = beating;
+    for (std::size_t limits = 0; limits < kMostLimits && limit_ < kNever && found.size() < count; ++limits) {
+      limit_ += limit_ / 8 + 1;
+      FindRests();
+      take(SmallestSums(count));
+    }
+    std::vector<StageSplit> best;
+    for (auto& [key, split] : found) best.push_back(std::move(split));
+    std::ranges::stable_sort(best, {}, &StageSplit::estimate);
+    return best;
   }
 
  private:
@@ -117,12 +140,6 @@ class SplitSearch {
   };
 
   std::size_t Rest(std::size_t piece, std::size_t state) const { return piece * counts_.size() + state; }
-
-  // Micro-batches whose activations the first of so many last stages holds at once.
-  std::int64_t InFlight(std::size_t stages) const {
-    return costs_.gpipe ? costs_.micro_batches
-                        : std::min<std::int64_t>(costs_.micro_batches, static_cast<std::int64_t>(stages));
-  }
 
   // Calls `take(end, kind, time)` for each stage that may follow, the first of those that are left. More pieces never fit where
   // fewer do not.
@@ -136,41 +153,80 @@ class SplitSearch {
       Bytes transient = 0;
       for (std::size_t end = begin + 1; end <= last; ++end) {
         transient = std::max(transient, costs_.pieces[end - 1].transient);
-        if (held_.Over(begin, end) + InFlight(stages) * saved_.Over(begin, end) + transient > capacity) break;
-        if (stages == 1 && end < size_) continue;
-        take(end, k, time_[k].Over(begin, end));
+        if (held_.Over(begin, end) + InFlight(costs_, stages) * saved_.Over(begin, end) + transient >
+            capacity)
+          break;
+        const Picos time = time_[k].Over(begin, end);
+        if (time > limit_) break;
+        if (stages > 1 || end == size_) take(end, k, time);
       }
     }
   }
 
-  // The least maximum and the least sum of what is left, each by its own split; all devices that are left take part.
-  void FindRests() {
-    most_.assign((size_ + 1) * counts_.size(), kNever);
-    sum_ = most_;
-    most_[Rest(size_, 0)] = sum_[Rest(size_, 0)] = 0;
+  // Over all numbers of devices that may take part.
+  Picos LeastOf(const std::vector<Picos>& of_rest) const {
+    Picos least = kNever;
+    for (std::size_t state = 1; state < counts_.size(); ++state) {
+      if (IsRoot(state)) least = std::min(least, of_rest[Rest(0, state)]);
+    }
+    return least;
+  }
+  bool IsRoot(std::size_t state) const {
+    return counts_.All(state) >= static_cast<std::size_t>(costs_.fewest);
+  }
+
+  // Of what is left the least value that any split has; all devices that are left take part. `join(begin, kind, end, time, rest)`.
+  template <typename Join>
+  void FindLeast(std::vector<Picos>& of_rest, const Join& join) const {
+    of_rest.assign((size_ + 1) * counts_.size(), kNever);
+    of_rest[Rest(size_, 0)] = 0;
     for (std::size_t begin = size_; begin-- > 0;) {
-      const Picos link = begin > 0 ? costs_.quickest(begin) : 0;
       for (std::size_t state = 1; state < counts_.size(); ++state) {
-        if (counts_.All(state) > size_ - begin) continue;
-        Picos& most = most_[Rest(begin, state)];
-        Picos& sum = sum_[Rest(begin, state)];
+        if (counts_.All(state) > size_ - begin || (begin == 0 && !IsRoot(state))) continue;
+        Picos& least = of_rest[Rest(begin, state)];
         ForEachStage(begin, state, [&](std::size_t end, std::size_t kind, Picos time) {
-          const std::size_t rest = Rest(end, counts_.Without(state, kind));
-          most = std::min(most, std::max({time, link / 2, most_[rest]}));
-          sum = std::min(sum, time + link + sum_[rest]);
+          const Picos rest = of_rest[Rest(end, counts_.Without(state, kind))];
+          if (rest < kNever) least = std::min(least, join(begin, kind, end, time, rest));
         });
-        if (sum >= kNever) most = sum = kNever;
       }
     }
   }
+  void FindLeastMaximum() {
+    FindLeast(most_, [&](std::size_t begin, std::size_t, std::size_t, Picos time, Picos rest) {
+      return std::max({time, Quickest(begin) / 2, rest});
+    });
+  }
+  void FindRests() {
+    FindLeast(sum_, [&](std::size_t begin, std::size_t kind, std::size_t end, Picos time, Picos rest) {
+      return time + Quickest(begin) + rest + (begin == 0 ? update_[kind].Over(0, end) : 0);
+    });
+  }
+  Picos Quickest(std::size_t begin) const { return begin > 0 ? costs_.quickest(begin) : 0; }
 
-  Picos Estimate(Picos sum, Picos most) const { return sum + (costs_.micro_batches - 1) * most; }
+  // Of the splits within the limit, the smallest sum first.
+  std::vector<StageSplit> SmallestSums(std::size_t count) {
+    prefixes_.clear();
+    open_ = {};
+    for (std::size_t state = 1; state < counts_.size(); ++state) {
+      if (IsRoot(state)) Push({.state = state, .used_from = state});
+    }
+    std::vector<StageSplit> found;
+    while (!open_.empty() && found.size() < count && prefixes_.size() < kMostPrefixes) {
+      const std::int32_t at = std::get<2>(open_.top());
+      open_.pop();
+      if (prefixes_[At(at)].end == size_) {
+        found.push_back(Traced(at));
+      } else {
+        Expand(at);
+      }
+    }
+    return found;
+  }
 
   void Push(Prefix prefix) {
-    const std::size_t rest = Rest(prefix.end, prefix.state);
-    if (sum_[rest] >= kNever) return;
-    const Picos bound = Estimate(prefix.sum + sum_[rest], std::max(prefix.most, most_[rest]));
-    open_.emplace(bound, size_ - prefix.end, static_cast<std::int32_t>(prefixes_.size()));
+    const Picos rest = sum_[Rest(prefix.end, prefix.state)];
+    if (rest >= kNever || prefix.most > limit_) return;
+    open_.emplace(prefix.sum + rest, size_ - prefix.end, static_cast<std::int32_t>(prefixes_.size()));
     prefixes_.push_back(prefix);
   }
 
@@ -206,7 +262,8 @@ class SplitSearch {
 
   StageSplit Traced(std::int32_t at) const {
     StageSplit split;
-    split.estimate = Estimate(prefixes_[At(at)].sum, prefixes_[At(at)].most);
+    split.most = prefixes_[At(at)].most;
+    split.estimate = prefixes_[At(at)].sum + (costs_.micro_batches - 1) * split.most;
     for (; prefixes_[At(at)].before >= 0; at = prefixes_[At(at)].before) {
       const Prefix& prefix = prefixes_[At(at)];
       split.begins.push_back(static_cast<std::int32_t>(prefixes_[At(prefix.before)].end));
@@ -223,9 +280,10 @@ class SplitSearch {
   DeviceCounts counts_;
   Sums<Bytes> held_, saved_;
   std::vector<Sums<Picos>> time_, update_;  // by kind
-  std::vector<Picos> most_, sum_;           // by Rest()
+  Picos limit_ = kNever;                    // of a stage or link
+  std::vector<Picos> most_, sum_;           // by Rest(): the least
   std::vector<Prefix> prefixes_;
-  // The least bound first; of equal ones that with the least left, then the earliest.
+  // The least sum that it can come to first; of equal ones that with the least left, then the earliest.
   using Open = std::tuple<Picos, std::size_t, std::int32_t>;
   std::priority_queue<Open, std::vector<Open>, std::greater<>> open_;
 };
@@ -277,9 +335,8 @@ class Schedule {
   bool NextIsForward(std::size_t s) const {
     const Stage& stage = line_[s];
     if (stage.done[0] == batches_) return false;
-    const auto ahead = costs_.gpipe
-                           ? batches_
-                           : std::min<std::int64_t>(batches_, static_cast<std::int64_t>(stages_ - s));
+    const auto ahead =
+        costs_.gpipe ? batches_ : std::min<std::int64_t>(batches_, static_cast<std::int64_t>(stages_ - s));
     return stage.done[0] - stage.done[1] < ahead;
   }
 
@@ -315,6 +372,21 @@ class Schedule {
 
 std::vector<StageSplit> BestSplits(const ChainCosts& costs, std::size_t count, double room) {
   return SplitSearch(costs, room).Best(count);
+}
+
+std::vector<Bytes> PeaksOf(const ChainCosts& costs, const StageSplit& split) {
+  std::vector<Bytes> peaks;
+  for (std::size_t s = 0; s < split.begins.size(); ++s) {
+    const std::size_t end = s + 1 < split.begins.size() ? At(split.begins[s + 1]) : costs.pieces.size();
+    Bytes held = 0, transient = 0;
+    for (std::size_t i = At(split.begins[s]); i < end; ++i) {
+      const PieceCost& piece = costs.pieces[i];
+      held += piece.held + InFlight(costs, split.begins.size() - s) * piece.saved;
+      transient = std::max(transient, piece.transient);
+    }
+    peaks.push_back(held + transient);
+  }
+  return peaks;
 }
 
 Picos ScheduleTime(const ChainCosts& costs, const StageSplit& split) {

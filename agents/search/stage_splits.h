@@ -4,9 +4,9 @@
 //   (m - 1) max(stage, link) + sum(stages) + sum(links) + update of the first stage,
 // as for one micro-batch after another in PipeDream (Narayanan et al., SOSP 2019, whose dynamic programme minimises the maximum
 // alone) and in DAPPLE (Fan et al., PPoPP 2021). A dynamic programme over what is left of the chain and of the devices gives the
-// least maximum and the least sum that any rest needs, memory included. They bound a best-first search over prefixes (A*; Hart,
-// Nilsson, Raphael 1968), which yields splits in the order of the estimate. A prefix that as many others of the same rest beat in
-// maximum and sum as are wanted is left out.
+// least sum of all splits whose maximum is within a limit, memory included. The limit falls from what could still be best to
+// below the maximum of the split found, as long as there is one: so every split that no other beats in both is seen (the
+// epsilon-constraint method; Haimes et al. 1971). At each limit a best-first search takes others of small sums.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ namespace stowplan::agents {
 
 struct PieceCost {
   std::vector<sim::Picos> forward, backward, update;  // by kind of device; the first two of one micro-batch
-  sim::Bytes held = 0;       // weights, their state and their gradients
+  sim::Bytes held = 0;                                // weights, their state and their gradients
   sim::Bytes saved = 0;      // of one micro-batch, from its forward to its backward pass
   sim::Bytes transient = 0;  // of its largest op
 };
@@ -45,12 +45,16 @@ struct StageSplit {
   std::vector<std::int32_t> begins;   // by stage its first piece; the first is 0
   std::vector<std::int32_t> devices;  // by stage
   std::vector<std::int32_t> kinds;    // of those devices
+  sim::Picos most = 0;                // of a stage or link
   sim::Picos estimate = 0;
 };
 
-// So many at most, the least estimate first, then in an order of its own; empty where none fits into `room` of each capacity.
-// Gives up after some seconds' worth of prefixes with what it has. Throws InputError where there are too many orders of devices.
+// By estimate: no split has a smaller one than the first. The others are near it, so many as there are or at least `count`. Empty
+// where none fits into `room` of each capacity. Throws InputError where there are too many orders of devices.
 std::vector<StageSplit> BestSplits(const ChainCosts& costs, std::size_t count, double room);
+
+// By stage, what the search takes its memory to be.
+std::vector<sim::Bytes> PeaksOf(const ChainCosts& costs, const StageSplit& split);
 
 // What the schedule takes on the split's stages, each busy with one thing at a time, each link with one transfer each way.
 sim::Picos ScheduleTime(const ChainCosts& costs, const StageSplit& split);

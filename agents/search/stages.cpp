@@ -1,11 +1,13 @@
 // The stages of a pipeline: contiguous pieces of the forward pass on accelerators, each once. The pieces are the task's units in
 // program order (groupers/chain.h). An exact search by an estimate (stage_splits.h) makes ten times as many splits as are wanted;
 // those that its schedule finishes soonest are samples; then borders of the best move by a piece for as many samples again.
-// Where none of them fits, less room is given to the estimate's memory until one does or none is left.
+// Single samples before them tell how far stages are from their estimated memory. Where none fits, less room is given to the
+// estimate's memory until one does or none is left.
 //
 // An op takes its price or, if longer, its issue. A micro-batch's activations are held from its forward to its backward pass. What an op needs
 // beside them is that of the stage's largest op.
 #include <algorithm>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -39,7 +41,8 @@ class StagedTask {
     }
     costs_.gpipe = sim::FindString(graph_.attributes, "schedule").value_or("") == "gpipe";
     FindKinds();
-    costs_.fewest = static_cast<int>(std::min({static_cast<std::size_t>(fewest), pieces_.size(), Accelerators(task).size()}));
+    costs_.fewest = static_cast<int>(
+        std::min({static_cast<std::size_t>(fewest), pieces_.size(), Accelerators(task).size()}));
     costs_.pieces.resize(pieces_.size());
     for (PieceCost& piece : costs_.pieces)
       piece.forward = piece.backward = piece.update = std::vector<Picos>(costs_.kinds.size(), 0);
@@ -54,8 +57,10 @@ class StagedTask {
     UnitPlacement placement(task_.units.ops.size());
     std::size_t stage = 0;
     for (std::size_t piece = 0; piece < pieces_.size(); ++piece) {
-      if (stage + 1 < split.begins.size() && piece >= static_cast<std::size_t>(split.begins[stage + 1])) ++stage;
-      for (const UnitIndex unit : pieces_[piece]) placement[static_cast<std::size_t>(unit)] = split.devices[stage];
+      if (stage + 1 < split.begins.size() && piece >= static_cast<std::size_t>(split.begins[stage + 1]))
+        ++stage;
+      for (const UnitIndex unit : pieces_[piece])
+        placement[static_cast<std::size_t>(unit)] = split.devices[stage];
     }
     return placement;
   }
@@ -124,6 +129,7 @@ class StagedTask {
     }
   }
   Bytes OwnBytes(sim::TensorRef tensor) const {
+    if (Op(tensor.op).IsVariable()) return 0;
     const sim::Output& output = Op(tensor.op).outputs[static_cast<std::size_t>(tensor.output)];
     return output.storage == sim::Output::Storage::kOwn ? output.bytes : 0;
   }
@@ -140,7 +146,8 @@ class StagedTask {
         const sim::TensorRef storage = Storage(input);
         working += OwnBytes(storage);
         const sim::Op& producer = Op(storage.op);
-        if (Op(op).phase == "backward" && sim::IsForward(producer) && IsFirst(producer)) saved.insert(storage);
+        if (Op(op).phase == "backward" && sim::IsForward(producer) && IsFirst(producer))
+          saved.insert(storage);
         if (Op(op).phase == "update" && producer.phase == "backward") gradients.insert(storage);
       }
       piece.transient = std::max(piece.transient, working);
@@ -158,7 +165,8 @@ class StagedTask {
     };
     for (OpIndex op = 0; op < graph_.size(); ++op) {
       if (Op(op).IsSource() || !IsFirst(Op(op))) continue;
-      std::vector<std::pair<std::size_t, std::size_t>> reach(Op(op).outputs.size(), {PieceOf(op), PieceOf(op)});
+      std::vector<std::pair<std::size_t, std::size_t>> reach(Op(op).outputs.size(),
+                                                             {PieceOf(op), PieceOf(op)});
       for (const OpIndex reader : graph_.consumers(op)) {
         for (const sim::TensorRef input : Op(reader).inputs) {
           if (input.op != op) continue;
@@ -213,64 +221,96 @@ class StagedTask {
   ChainCosts costs_;
 };
 
-class Stages final : public Agent {
+class StageSearch {
  public:
-  explicit Stages(const Settings& read)
-      : Agent(read.Canonical()), best_(read.Int("best")), fewest_(static_cast<int>(read.Int("fewest"))) {}
+  StageSearch(const Task& task, Evaluator& evaluator, int fewest)
+      : task_(task), evaluator_(evaluator), staged_(task, fewest), costs_(staged_.costs()) {}
 
-  void Search(const Task& task, Evaluator& evaluator, const SearchOptions& /*options*/) override {
-    const StagedTask staged(task, fewest_);
-    std::set<UnitPlacement> seen;
-    std::pair<Objective, StageSplit> best;
-    const auto sample = [&](const std::vector<StageSplit>& splits) {
-      std::vector<UnitPlacement> fresh;
-      std::vector<const StageSplit*> of;
-      for (const StageSplit& split : splits) {
-        UnitPlacement placement = staged.Place(split);
-        if (!seen.insert(placement).second) continue;
-        fresh.push_back(std::move(placement));
-        of.push_back(&split);
-        evaluator.CountProposal();
-      }
-      const bool stopped = evaluator.remaining() == 0 || evaluator.stop_requested();
-      if (fresh.empty() || stopped) return false;
-      const std::vector<Evaluation> made = evaluator.EvaluateBatch(fresh);
-      bool better = false;
-      for (std::size_t i = 0; i < made.size(); ++i) {
-        const Objective value = ObjectiveOf(task, made[i]);
-        if (!best.second.begins.empty() && !(value < best.first)) continue;
-        best = {value, *of[i]};
-        better = true;
-      }
-      return better;
-    };
-    for (const double room : {1.0, 0.9, 0.8, 0.7, 0.6, 0.5}) {
-      const std::vector<StageSplit> splits = Soonest(staged.costs(), room);
-      if (splits.empty() && best.second.begins.empty()) {
-        sample(Soonest(staged.costs(), 1e6));  // the estimate says that none fits
-      } else {
-        sample(splits);
-      }
-      if (evaluator.has_best() || splits.empty()) break;
+  void Run(std::int64_t best) {
+    const std::vector<StageSplit> first = Probe(static_cast<std::size_t>(best));
+    Sample(first);
+    for (int tries = 0; tries < kTries && !evaluator_.has_best() && !done(); ++tries) {
+      room_ *= kLess;
+      Sample(Soonest(static_cast<std::size_t>(best)));
     }
-    const std::int64_t last = evaluator.samples() + best_;
-    while (!best.second.begins.empty() && evaluator.samples() < last && sample(Neighbours(staged, best.second)));
+    const std::int64_t last = evaluator_.samples() + best;
+    while (best_ && evaluator_.samples() < last && Sample(Neighbours()))
+      ;
   }
 
  private:
-  std::vector<StageSplit> Soonest(const ChainCosts& costs, double room) const {
-    constexpr std::size_t kEstimates = 10;  // of each sample
-    std::vector<StageSplit> splits =
-        BestSplits(costs, kEstimates * static_cast<std::size_t>(best_), room);
-    for (StageSplit& split : splits) split.estimate = ScheduleTime(costs, split);
-    std::ranges::stable_sort(splits, {}, &StageSplit::estimate);
-    if (splits.size() > static_cast<std::size_t>(best_)) splits.resize(static_cast<std::size_t>(best_));
+  static constexpr int kTries = 6;
+  static constexpr double kLess = 0.9, kMostRoom = 1e6;
+
+  bool done() const { return evaluator_.remaining() == 0 || evaluator_.stop_requested(); }
+
+  // What a sample's stages hold beside what they were taken to says how much room there is for the others.
+  std::vector<StageSplit> Probe(std::size_t best) {
+    std::vector<StageSplit> splits;
+    for (int tries = 0; tries < kTries && !done(); ++tries) {
+      splits = Soonest(best);
+      if (splits.empty() && held_ > 0) break;
+      const double before = held_;
+      // The one that overflows least, as far as is known.
+      for (double room = 1; splits.empty() && room < kMostRoom; room *= 1.25) splits = Soonest(best, room);
+      if (splits.empty()) break;
+      Sample({splits.front()});
+      if (held_ == before || held_ == 0) break;
+      room_ = 1 / held_;
+    }
     return splits;
   }
 
-  static std::vector<StageSplit> Neighbours(const StagedTask& staged, const StageSplit& split) {
+  // The splits that their schedules finish soonest.
+  std::vector<StageSplit> Soonest(std::size_t best) const { return Soonest(best, room_); }
+  std::vector<StageSplit> Soonest(std::size_t best, double room) const {
+    constexpr std::size_t kEstimates = 10;  // of each sample
+    std::vector<StageSplit> splits = BestSplits(costs_, kEstimates * best, room);
+    for (StageSplit& split : splits) split.estimate = ScheduleTime(costs_, split);
+    std::ranges::stable_sort(splits, {}, &StageSplit::estimate);
+    if (splits.size() > best) splits.resize(best);
+    return splits;
+  }
+
+  // Whether one of those that are new is better than all before.
+  bool Sample(const std::vector<StageSplit>& splits) {
+    std::vector<UnitPlacement> fresh;
+    std::vector<const StageSplit*> of;
+    for (const StageSplit& split : splits) {
+      UnitPlacement placement = staged_.Place(split);
+      if (!seen_.insert(placement).second) continue;
+      fresh.push_back(std::move(placement));
+      of.push_back(&split);
+      evaluator_.CountProposal();
+    }
+    if (fresh.empty() || done()) return false;
+    const std::vector<Evaluation> made = evaluator_.EvaluateBatch(fresh);
+    bool better = false;
+    for (std::size_t i = 0; i < made.size(); ++i) {
+      SeeMemory(*of[i], made[i]);
+      const Objective value = ObjectiveOf(task_, made[i]);
+      if (best_ && !(value < best_->first)) continue;
+      best_ = {value, *of[i]};
+      better = true;
+    }
+    return better;
+  }
+
+  // Stages that are half full or more tell.
+  void SeeMemory(const StageSplit& split, const Evaluation& evaluation) {
+    const std::vector<Bytes> taken = PeaksOf(costs_, split);
+    for (std::size_t s = 0; s < taken.size(); ++s) {
+      const Bytes peak = evaluation.peak[static_cast<std::size_t>(split.devices[s])];
+      if (taken[s] > 0 && 2 * peak >= task_.device(split.devices[s]).capacity())
+        held_ = std::max(held_, static_cast<double>(peak) / static_cast<double>(taken[s]));
+    }
+  }
+
+  // A border moved by a piece.
+  std::vector<StageSplit> Neighbours() const {
+    const StageSplit& split = best_->second;
     std::vector<StageSplit> neighbours;
-    const auto pieces = static_cast<std::int32_t>(staged.costs().pieces.size());
+    const auto pieces = static_cast<std::int32_t>(costs_.pieces.size());
     for (std::size_t s = 1; s < split.begins.size(); ++s) {
       for (const std::int32_t by : {-1, 1}) {
         const std::int32_t begin = split.begins[s] + by;
@@ -283,6 +323,26 @@ class Stages final : public Agent {
     return neighbours;
   }
 
+  const Task& task_;
+  Evaluator& evaluator_;
+  StagedTask staged_;
+  const ChainCosts& costs_;
+  double room_ = 1;  // of the memory, as far as estimates tell
+  double held_ = 0;  // the most that a sample's stage held beside what it was taken to; 0 = none tells
+  std::set<UnitPlacement> seen_;
+  std::optional<std::pair<Objective, StageSplit>> best_;
+};
+
+class Stages final : public Agent {
+ public:
+  explicit Stages(const Settings& read)
+      : Agent(read.Canonical()), best_(read.Int("best")), fewest_(static_cast<int>(read.Int("fewest"))) {}
+
+  void Search(const Task& task, Evaluator& evaluator, const SearchOptions& /*options*/) override {
+    StageSearch(task, evaluator, fewest_).Run(best_);
+  }
+
+ private:
   std::int64_t best_;
   int fewest_;
 };

@@ -25,11 +25,11 @@
 #include "output/interrupt.h"
 #include "output/progress.h"
 #include "problem/advice/advice.h"
+#include "problem/advice/plan_space.h"
 #include "problem/explain/placement_page.h"
 #include "problem/fingerprint.h"
 #include "problem/loaded_problem.h"
 #include "problem/options.h"
-#include "problem/plan_space.h"
 #include "problem/problem_json.h"
 #include "problem/provenance.h"
 #include "problem/search_source.h"
@@ -160,9 +160,10 @@ std::string PlanFormatNames() {
 class PlaceCommand : public Command {
  public:
   void Declare(CLI::App& app) override {
-    agent_option_ = app.add_option("--agent", agent_,
-                   "one of `stowplan list agents`, with parameters: placeto(rounds=8); else portfolio")
-                        ->option_text("A");
+    agent_option_ =
+        app.add_option("--agent", agent_,
+                       "one of `stowplan list agents`, with parameters: placeto(rounds=8); else portfolio")
+            ->option_text("A");
     search_.Declare(app, true);
     problem::Real(
         app.add_option("--seconds", seconds_,
@@ -194,9 +195,10 @@ class PlaceCommand : public Command {
                 "threads of agent and simulator; results do not depend on it; else one per core, of "
                 "several MPI processes one each"))
             ->option_text("T");
-    app.add_option("--for", for_,
-                   "search only what this format can say, and write the plan in it to --out: one of `stowplan list "
-                   "exporters`")
+    app.add_option(
+           "--for", for_,
+           "search only what this format can say, and write the plan in it to --out: one of `stowplan list "
+           "exporters`")
         ->option_text(PlanFormatNames());
     app.add_option("--out", out_,
                    "folder for placement.json, outcome.json, curve.csv, trace.json, placement.html, run.json")
@@ -355,14 +357,16 @@ class PlaceCommand : public Command {
     if (for_.empty()) return;
     format_ = &problem::FindPlanFormat(for_);
     if (out_.empty())
-      throw InputError(fmt::format("--for {}: writes the plan to the folder of --out DIR, so --out is wanted too.", for_));
+      throw InputError(
+          fmt::format("--for {}: writes the plan to the folder of --out DIR, so --out is wanted too.", for_));
     search_.KeepTo(*format_);
     if (!format_->space->stages) return;
     if (agent_option_->count() == 0) agent_ = "stages(fewest=2)";
     const Spec agent = Spec::Parse(agent_);
     if (agent.name != "stages" || agents::AgentSettings(agent_).Int("fewest") < 2) {
-      throw InputError(fmt::format("--agent {}: --for {} places {}, which is --agent 'stages(fewest=2)'; leave --agent out.",
-                                   agent_, for_, format_->space->says));
+      throw InputError(fmt::format(
+          "--agent {}: --for {} places {}, which is --agent 'stages(fewest=2)'; leave --agent out.", agent_,
+          for_, format_->space->says));
     }
   }
 
@@ -420,7 +424,7 @@ class PlaceCommand : public Command {
                           "grouper", "units", "seed"},
                  .alike = {"budget"},
                  .files = Files({"checkpoint", "placement.json", "outcome.json", "curve.csv", "trace.json",
-                           "placement.html", "samples.csv", "units.json"}),
+                                 "placement.html", "samples.csv", "units.json"}),
                  .resume = options_.resume,
                  .force = force_});
   }

@@ -31,7 +31,8 @@ class LayerStages {
     bool in_order = true;
     for (std::size_t s = 0; s < stages_.stages().size(); ++s) {
       names.push_back(stages_.Device(stages_.stages()[s]));
-      in_order = in_order && GpuNumber(input_.problem.cluster(), stages_.stages()[s].device) == static_cast<int>(s);
+      in_order =
+          in_order && GpuNumber(input_.problem.cluster(), stages_.stages()[s].device) == static_cast<int>(s);
     }
     if (in_order) return {};
     return {fmt::format("the ranks of the pipeline are {} in this order", fmt::join(names, ", "))};
@@ -60,8 +61,9 @@ class LayerStages {
       if (!layer) continue;
       if (stack_.empty()) stack_ = layer->stack;
       if (layer->stack != stack_) {
-        throw InputError(fmt::format("{}: there are layers of {} and of {}, but its models have one stack of them.",
-                                     exporter_, stack_, layer->stack));
+        throw InputError(
+            fmt::format("{}: there are layers of {} and of {}, but its models have one stack of them.",
+                        exporter_, stack_, layer->stack));
       }
       last_ = p;
       const auto [known, fresh] = stage_of.emplace(layer->number, stage);
@@ -69,13 +71,15 @@ class LayerStages {
         begins_.emplace(p, layer->number);
         ++counts_[stage];
       } else if (known->second != stage) {
-        throw InputError(fmt::format("{}: the layer {}{} is on {} and {}, but its stages have whole layers.", exporter_,
-                                     stack_, layer->number, stages_.Device(stages_.stages()[known->second]),
+        throw InputError(fmt::format("{}: the layer {}{} is on {} and {}, but its stages have whole layers.",
+                                     exporter_, stack_, layer->number,
+                                     stages_.Device(stages_.stages()[known->second]),
                                      stages_.Device(stages_.stages()[stage])));
       }
     }
     if (begins_.empty()) {
-      throw InputError(fmt::format("{}: the names of the ops spell no numbered layers (layers.3, layer3).", exporter_));
+      throw InputError(
+          fmt::format("{}: the names of the ops spell no numbered layers (layers.3, layer3).", exporter_));
     }
   }
 

@@ -154,7 +154,8 @@ class LayerSplitter {
     std::string text;
     for (const auto& [rule, numbers] : rules) {
       text += fmt::format("{}blk\\.({})\\.{}={}", text.empty() ? "" : ",", fmt::join(numbers, "|"),
-                          rule.first < kTensorsOfParts.size() ? kTensorsOfParts[rule.first] : "", Buffer(rule.second));
+                          rule.first < kTensorsOfParts.size() ? kTensorsOfParts[rule.first] : "",
+                          Buffer(rule.second));
     }
     if (head_) text += fmt::format(",output.*={}", Buffer(*head_));
     return text;

@@ -44,7 +44,8 @@ class ModuleSplit {
     text += "\n  ],\n  \"shared_weights\": {";
     const char* separator = "\n    ";
     for (const auto& [op, readers] : stages_.shared()) {
-      text += fmt::format("{}{}: [{}]", separator, formats::JsonString(sim::ModulePath(stages_.modules().op(op).name)),
+      text += fmt::format("{}{}: [{}]", separator,
+                          formats::JsonString(sim::ModulePath(stages_.modules().op(op).name)),
                           fmt::join(readers, ", "));
       separator = ",\n    ";
     }
@@ -59,12 +60,13 @@ class ModuleSplit {
     std::int32_t m = tree.module_of_op[static_cast<std::size_t>(op)];
     const std::string inside = stages_.modules().module(m).path;
     std::string found;
-    for (; m > 0 && First(m) == op; m = stages_.modules().module(m).parent) found = stages_.modules().module(m).path;
+    for (; m > 0 && First(m) == op; m = stages_.modules().module(m).parent)
+      found = stages_.modules().module(m).path;
     if (found.empty()) {
-      throw InputError(
-          fmt::format("pipeline: the stage of {} begins at {}, within {}; stages begin where a module does, as those of "
-                      "`stowplan place --for pipeline`.",
-                      stages_.Device(stage), stages_.modules().op(op).name, inside.empty() ? "no module" : inside));
+      throw InputError(fmt::format(
+          "pipeline: the stage of {} begins at {}, within {}; stages begin where a module does, as those of "
+          "`stowplan place --for pipeline`.",
+          stages_.Device(stage), stages_.modules().op(op).name, inside.empty() ? "no module" : inside));
     }
     return found;
   }

@@ -25,11 +25,12 @@ void PlacedStages::FindStages() {
     forward_.push_back(op);
     if (!stages_.empty() && stages_.back().device == device) continue;
     if (!stage_of.emplace(device, stages_.size()).second) {
-      throw InputError(fmt::format(
-          "{}: the placement is none: {} on {} comes after {} on {}, whose stage had begun; `stowplan place --for {}` "
-          "finds one.",
-          exporter_, modules_.op(op).name, modules_.name(device),
-          modules_.op(forward_[forward_.size() - 2]).name, Device(stages_.back()), exporter_));
+      throw InputError(
+          fmt::format("{}: the placement is none: {} on {} comes after {} on {}, whose stage had begun; "
+                      "`stowplan place --for {}` "
+                      "finds one.",
+                      exporter_, modules_.op(op).name, modules_.name(device),
+                      modules_.op(forward_[forward_.size() - 2]).name, Device(stages_.back()), exporter_));
     }
     stages_.push_back({.device = device, .begin = forward_.size() - 1});
   }
@@ -46,8 +47,9 @@ void PlacedStages::CheckClass() const {
   };
   for (const PlacedStage& stage : stages_) {
     if (class_of(stage) != class_of(stages_.front())) {
-      throw InputError(fmt::format("{}: there are stages on {} and on {}, but stages are on GPUs or on CPUs alone.",
-                                   exporter_, Device(stages_.front()), Device(stage)));
+      throw InputError(
+          fmt::format("{}: there are stages on {} and on {}, but stages are on GPUs or on CPUs alone.",
+                      exporter_, Device(stages_.front()), Device(stage)));
     }
   }
 }
@@ -68,10 +70,11 @@ void PlacedStages::CheckWeights() {
     if (readers.empty()) continue;
     if (readers.size() > 1) shared_.emplace_back(op, readers);
     if (readers.contains(StageOf(modules_.device_of(op)))) continue;
-    throw InputError(fmt::format(
-        "{}: the weight {} is on {}, but the stage that reads it is on {}; a stage holds its own "
-        "weights.",
-        exporter_, modules_.op(op).name, modules_.name(modules_.device_of(op)), Device(stages_[*readers.begin()])));
+    throw InputError(
+        fmt::format("{}: the weight {} is on {}, but the stage that reads it is on {}; a stage holds its own "
+                    "weights.",
+                    exporter_, modules_.op(op).name, modules_.name(modules_.device_of(op)),
+                    Device(stages_[*readers.begin()])));
   }
 }
 
@@ -89,9 +92,9 @@ void PlacedStages::CheckBackward() const {
       }
     }
     if (devices.empty() || devices.contains(modules_.device_of(op))) continue;
-    throw InputError(fmt::format(
-        "{}: {} is on {}, but its module runs forward on {}; a stage does both.",
-        exporter_, modules_.op(op).name, modules_.name(modules_.device_of(op)), modules_.name(*devices.begin())));
+    throw InputError(fmt::format("{}: {} is on {}, but its module runs forward on {}; a stage does both.",
+                                 exporter_, modules_.op(op).name, modules_.name(modules_.device_of(op)),
+                                 modules_.name(*devices.begin())));
   }
 }
 

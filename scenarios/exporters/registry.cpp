@@ -13,9 +13,11 @@ const std::vector<ExporterRow>& Exporters() {
   constexpr const char* kSession = "any op on one GPU or one CPU";
   static const std::vector<ExporterRow> rows = {
       {"device-map", "device_map of accelerate and transformers (JSON)", ExportDeviceMap,
-       PlanSpace{"whole modules on GPUs or one CPU", "whole_module", false, Devices::kGpusAndCpu, "device_map.json"}},
+       PlanSpace{"whole modules on GPUs or one CPU", "whole_module", false, Devices::kGpusAndCpu,
+                 "device_map.json"}},
       {"pipeline", "split points for torch.distributed.pipelining (JSON)", ExportPipeline,
-       PlanSpace{"two stages or more in order, each from the beginning of a module on, one for each GPU, or each CPU",
+       PlanSpace{"two stages or more in order, each from the beginning of a module on, one for each GPU, or "
+                 "each CPU",
                  "chain(at=module)", true, Devices::kOneClass, "pipeline.json"}},
       {"megatron", "arguments for Megatron-LM: --pipeline-model-parallel-layout", ExportMegatron,
        PlanSpace{"two stages or more in order, of whole layers, one for each GPU", "chain(at=layer)", true,
@@ -42,8 +44,8 @@ const std::vector<ExporterRow>& Exporters() {
 const ExporterRow& FindExporter(const std::string& name, const std::string& option) {
   if (const ExporterRow* row = FindRow(Exporters(), name)) return *row;
   const std::vector<std::string> known = NamesOf(Exporters());
-  throw InputError(option + " " + name + ": there is no such exporter" + DidYouMean(name, known) + "; there are " +
-                   JoinNames(known));
+  throw InputError(option + " " + name + ": there is no such exporter" + DidYouMean(name, known) +
+                   "; there are " + JoinNames(known));
 }
 
 }  // namespace stowplan::scenarios

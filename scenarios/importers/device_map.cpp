@@ -64,17 +64,13 @@ class MapReader {
 
   sim::Placement Finish(const std::string& source) {
     sim::FollowData(graph_, device_of_);
-    const auto left = std::find(device_of_.begin(), device_of_.end(), -1);
-    if (left != device_of_.end()) {
-      throw InputError(
-          fmt::format("{}: the op {} is in no module of the map, nor is what it reads or what reads it; add "
-                      "its module \"{}\"",
-                      source, graph_.ops[static_cast<std::size_t>(left - device_of_.begin())].name,
-                      tree_
-                          .modules[static_cast<std::size_t>(
-                              tree_.module_of_op[static_cast<std::size_t>(left - device_of_.begin())])]
-                          .path));
-    }
+    // What is connected to nothing in the map has no place of its own.
+    const auto first = std::ranges::find_if(graph_.topological_order(), [&](sim::OpIndex op) {
+      return device_of_[static_cast<std::size_t>(op)] >= 0;
+    });
+    if (first == graph_.topological_order().end())
+      throw InputError(fmt::format("{}: names no module with ops of the graph \"{}\"", source, graph_.name));
+    std::ranges::replace(device_of_, -1, device_of_[static_cast<std::size_t>(*first)]);
     return {.device = std::move(device_of_), .priority = {}, .order = {}};
   }
 

@@ -24,12 +24,10 @@ std::optional<LayerName> LayerOf(const std::string& path) {
 
 LayerPart PartOf(const std::string& path) {
   using Word = std::pair<std::string_view, LayerPart>;
-  constexpr std::array<Word, 6> kWords = {Word{"expert", LayerPart::kExperts},
-                                          Word{"mlp", LayerPart::kFeedForward},
-                                          Word{"feed_forward", LayerPart::kFeedForward},
-                                          Word{"ffn", LayerPart::kFeedForward},
-                                          Word{"attn", LayerPart::kAttention},
-                                          Word{"attention", LayerPart::kAttention}};
+  constexpr std::array<Word, 6> kWords = {
+      Word{"expert", LayerPart::kExperts},           Word{"mlp", LayerPart::kFeedForward},
+      Word{"feed_forward", LayerPart::kFeedForward}, Word{"ffn", LayerPart::kFeedForward},
+      Word{"attn", LayerPart::kAttention},           Word{"attention", LayerPart::kAttention}};
   for (const auto& [word, part] : kWords) {
     if (path.find(word) != std::string::npos) return part;
   }

@@ -102,7 +102,8 @@ TEST_P(Conformance, KeepsWithinTheBudget) {
         continue;
       }
       EXPECT_EQ(run.samples > 0, budget > 0);
-      if (Samples(GetParam()) && !is_exact()) {
+      // Stages ends with the splits that there are.
+      if (Samples(GetParam()) && !is_exact() && name() != "stages") {
         // Local search tries each placement once.
         const double placements = std::pow(task.devices.size(), task.units.size());
         const bool can_end = name() == "local_search" && placements < static_cast<double>(budget);

@@ -65,7 +65,8 @@ TEST(Groupers, PartitionRepeatablyAndKeepColocationSets) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     const auto c = RandomCase(seed, {.ops = static_cast<int>(1 + seed), .gpus = 2});
     for (const std::string grouper :
-         {"colocation", "none", "module(ops=3)", "neighbour(groups=5)", "stage", "tied(groups=5)"}) {
+         {"colocation", "none", "module(ops=3)", "neighbour(groups=5)", "stage", "tied(groups=5)",
+          "chain(at=op)", "chain(at=module)", "chain(at=layer)", "layer", "whole_module(ops=3)"}) {
       const Units units = MakeUnits(grouper, *c->problem);
       ExpectUnits(units, c->graph);
       EXPECT_EQ(units.grouper, grouper);
@@ -83,7 +84,7 @@ TEST(Groupers, TableAndNamesRoundTrip) {
     EXPECT_THROW(MakeUnits(std::string(row.name) + "(colour=red)", *c->problem), InputError);
   }
   EXPECT_THAT([&] { MakeUnits("metis", *c->problem); },
-              ThrowsMessage<InputError>(HasSubstr("neighbour, stage and tied")));
+              ThrowsMessage<InputError>(HasSubstr("tied and whole_module")));
   EXPECT_THROW(MakeUnits("neighbour(groups=0)", *c->problem), InputError);
   EXPECT_EQ(GrouperSettings("").Canonical(), "colocation");
   EXPECT_EQ(GrouperSettings("tied(groups=3)").Canonical(), "tied(groups=3)");

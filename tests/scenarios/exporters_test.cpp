@@ -173,7 +173,7 @@ TEST(DeviceMap, ReadsBackEqual) {
         EXPECT_EQ(ImportDeviceMap(text, "map", model.graph(), model.cluster()).device, placement.device)
             << graph << " seed " << seed;
       } catch (const InputError& error) {
-        EXPECT_THAT(error.what(), HasSubstr("--grouper module"));
+        EXPECT_THAT(error.what(), HasSubstr("place --for device-map"));
       }
     }
   }
@@ -289,6 +289,39 @@ TEST(Pipeline, RefusesWhatIsNone) {
                   .Put("head", "gpu1")
                   .Refusal("pipeline"),
               HasSubstr("the weight layers.1/mlp/weight is on gpu0, but the stage that reads it is on gpu1"));
+}
+
+TEST(Pipeline, RefusesStagesOfTwoClasses) {
+  EXPECT_THAT(Transformer()->Put("layers.1", "cpu0").Put("head", "cpu0").Refusal("pipeline"),
+              HasSubstr("stages on gpu0 and on cpu0"));
+}
+
+TEST(LayerStages, CountsLayers) {
+  const auto model = Transformer(3);
+  model->Put("layers.1", "gpu1").Put("head", "gpu1");
+  EXPECT_EQ(model->To("megatron").text,
+            "--pipeline-model-parallel-size 2 --pipeline-model-parallel-layout 'Et|tL'\n");
+  EXPECT_EQ(model->To("vllm").text,
+            "VLLM_PP_LAYER_PARTITION=1,1 vllm serve MODEL --pipeline-parallel-size 2\n");
+  EXPECT_THAT(model->To("vllm").notes, IsEmpty());
+  // The table and the head on their own, which Megatron alone can say.
+  model->Put("layers.0", "gpu2").Put("layers.1", "gpu2");
+  EXPECT_EQ(model->To("megatron").text,
+            "--pipeline-model-parallel-size 3 --pipeline-model-parallel-layout 'E|t*2|L'\n");
+  EXPECT_THAT(model->To("megatron").notes,
+              ElementsAre("the ranks of the pipeline are gpu0, gpu2, gpu1 in this order"));
+  EXPECT_THAT(model->Refusal("vllm"), HasSubstr("the stage of gpu2 begins at layers.0/attn/matmul"));
+}
+
+TEST(LayerStages, RefusesWhatIsNoLayer) {
+  EXPECT_THAT(Transformer()
+                  ->Put("layers.1/mlp", "gpu1")
+                  .Put("layers.1/add", "gpu1")
+                  .Put("head", "gpu1")
+                  .Refusal("megatron"),
+              HasSubstr("layers.1 is on gpu0 and gpu1"));
+  EXPECT_THAT(Model(2).Add("a/x", {}).Add("b/x", {"a/x"}).Put("b", "gpu1").Refusal("megatron"),
+              HasSubstr("spell no numbered layers"));
 }
 
 TEST(OnnxRuntime, NamesProvidersAndNodes) {

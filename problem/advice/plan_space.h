@@ -19,10 +19,11 @@ std::vector<std::string> PlanDevices(const scenarios::ExporterRow& format, const
 
 // Throws the exporter's InputError where the format cannot say a plan of this task (parts of equal size, in order, one for each
 // device), or the units are too few for two stages.
-void CheckPlanFormat(const scenarios::ExporterRow& format, const agents::Task& task, const std::string& graph_file);
+void CheckPlanFormat(const scenarios::ExporterRow& format, const agents::Task& task,
+                     const std::string& graph_file);
 
 // Whether the format says it.
-bool CanSay(const scenarios::ExporterRow& format, const agents::Task& task, const agents::UnitPlacement& placement,
-            const std::string& graph_file);
+bool CanSay(const scenarios::ExporterRow& format, const agents::Task& task,
+            const agents::UnitPlacement& placement, const std::string& graph_file);
 
 }  // namespace stowplan::problem

@@ -1,4 +1,4 @@
-#include "problem/plan_space.h"
+#include "problem/advice/plan_space.h"
 
 #include <algorithm>
 
@@ -23,10 +23,14 @@ class DeviceRule {
     const bool gpu = device.device_class == DeviceClass::kGpu;
     const int before = (gpu ? gpus_ : cpus_)++;
     switch (devices_) {
-      case Devices::kGpus: return gpu;
-      case Devices::kOneClass: return gpu == has_gpu_;
-      case Devices::kGpusAndCpu: return gpu || before == 0;
-      case Devices::kGpuAndCpu: return before == 0;
+      case Devices::kGpus:
+        return gpu;
+      case Devices::kOneClass:
+        return gpu == has_gpu_;
+      case Devices::kGpusAndCpu:
+        return gpu || before == 0;
+      case Devices::kGpuAndCpu:
+        return before == 0;
     }
     return false;
   }
@@ -60,9 +64,10 @@ const scenarios::ExporterRow& FindPlanFormat(const std::string& name) {
   for (const scenarios::ExporterRow& other : scenarios::Exporters()) {
     if (other.space) names.emplace_back(other.name);
   }
-  throw InputError(fmt::format("--for {}: says any placement, so a search need not keep to it; `stowplan export` writes it. "
-                               "There are {}",
-                               name, JoinNames(names)));
+  throw InputError(fmt::format(
+      "--for {}: says any placement, so a search need not keep to it; `stowplan export` writes it. "
+      "There are {}",
+      name, JoinNames(names)));
 }
 
 std::vector<std::string> PlanDevices(const scenarios::ExporterRow& format, const sim::Cluster& cluster,
@@ -99,10 +104,11 @@ void CheckPlanFormat(const scenarios::ExporterRow& format, const agents::Task& t
   format.print({.problem = *task.problem, .placement = EvenParts(task, chain), .graph_file = graph_file});
 }
 
-bool CanSay(const scenarios::ExporterRow& format, const agents::Task& task, const agents::UnitPlacement& placement,
-            const std::string& graph_file) {
+bool CanSay(const scenarios::ExporterRow& format, const agents::Task& task,
+            const agents::UnitPlacement& placement, const std::string& graph_file) {
   try {
-    format.print({.problem = *task.problem, .placement = agents::Expand(task, placement), .graph_file = graph_file});
+    format.print(
+        {.problem = *task.problem, .placement = agents::Expand(task, placement), .graph_file = graph_file});
     return true;
   } catch (const InputError&) {
     return false;
