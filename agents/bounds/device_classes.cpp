@@ -91,7 +91,8 @@ DeviceClasses::DeviceClasses(const RouteKinds& routes, std::vector<std::int32_t>
     const std::size_t d = classes_[to].first;
     for (std::size_t other = 0; other < devices; ++other) {
       if (other != d)
-        between_[static_cast<std::size_t>(colours[other]) * classes_.size() + to].push_back(routes.Of(other, d));
+        between_[static_cast<std::size_t>(colours[other]) * classes_.size() + to].push_back(
+            routes.Of(other, d));
     }
   }
   for (std::vector<std::int32_t>& kinds : between_) {
