@@ -58,6 +58,7 @@ struct Ratio {
 };
 constexpr std::array kRatios = {Ratio{"threads/processes", "{:.2f} of processes"},
                                 Ratio{"program/ready", "{:.2f} of program order's speed"},
+                                Ratio{"eight/many", "{:.2f} of the speed on 8 devices"},
                                 Ratio{"exact/screen", "{:.1f} times the simulator"},
                                 Ratio{"random/search", "{:.2f} of random search's speed"}};
 

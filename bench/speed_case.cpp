@@ -52,6 +52,20 @@ problem::LoadedProblem LoadProblem(const SpeedCase& from) {
   return problem::LoadedProblem(source);
 }
 
+// Parts of program order, cut at places that move by one part over the placements. Of graphs without colocation sets.
+sim::Placement Contiguous(const sim::OpGraph& graph, std::int64_t devices, std::int64_t number,
+                          std::int64_t placements) {
+  sim::Placement placement;
+  placement.device.resize(graph.ops.size());
+  std::int64_t position = 0;
+  for (const sim::OpIndex op : graph.topological_order()) {
+    const std::int64_t moved = position++ * devices * placements / graph.size() + number;
+    placement.device[static_cast<std::size_t>(op)] =
+        static_cast<sim::DeviceIndex>(std::min(moved / placements, devices - 1));
+  }
+  return placement;
+}
+
 }  // namespace
 
 std::string StarName(int devices) {
@@ -59,9 +73,11 @@ std::string StarName(int devices) {
 }
 
 LoadedCase::LoadedCase(const SpeedCase& from) : loaded(LoadProblem(from)) {
-  const std::int64_t wanted = 2'000'000 / loaded.graph().size();
-  placements =
-      problem::DrawPlacements(loaded.graph(), loaded.cluster(), std::clamp<std::int64_t>(wanted, 4, 500), 1);
+  const std::int64_t wanted = std::clamp<std::int64_t>(2'000'000 / loaded.graph().size(), 4, 500);
+  placements = problem::DrawPlacements(loaded.graph(), loaded.cluster(), wanted, 1);
+  if (!from.contiguous) return;
+  for (std::int64_t i = 0; i < wanted; ++i)
+    placements[static_cast<std::size_t>(i)] = Contiguous(loaded.graph(), loaded.cluster().size(), i, wanted);
 }
 
 sim::Screen ScreenByOp(const LoadedCase& one, int threads) {
@@ -80,8 +96,8 @@ std::vector<std::vector<sim::DeviceIndex>> DevicesOf(const LoadedCase& one) {
 
 const LoadedCase& Load(const SpeedCase& from) {
   static std::map<std::string, std::unique_ptr<const LoadedCase>> kept;
-  std::unique_ptr<const LoadedCase>& place =
-      kept[from.graph + "|" + from.cluster + "|" + from.rules + "|" + from.interconnect];
+  std::unique_ptr<const LoadedCase>& place = kept[from.graph + "|" + from.cluster + "|" + from.rules + "|" +
+                                                  from.interconnect + (from.contiguous ? "|contiguous" : "")];
   if (place == nullptr) place = std::make_unique<const LoadedCase>(from);
   return *place;
 }

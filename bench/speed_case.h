@@ -1,4 +1,4 @@
-// What the speed benchmarks simulate: a problem with random placements drawn before any clock starts, made once
+// What the speed benchmarks simulate: a problem with placements drawn before any clock starts, made once
 // and kept for the life of the program.
 #pragma once
 
@@ -16,6 +16,7 @@ struct SpeedCase {
   std::string cluster;  // as `--cluster` takes it, or StarName(): devices around one switch
   std::string rules;
   std::string interconnect;
+  bool contiguous = false;  // placements of neighbours, which is what a search looks at; else random ones
 };
 
 // The cluster of the scaling benchmarks, for any number of accelerators: each has a link of 10 GB/s and 5 us to one

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <ranges>
 #include <span>
 #include <utility>
 #include <vector>
@@ -57,9 +56,11 @@ class Transport : protected HostThreads<Moment> {
   template <Way kWay>
   void Send(OpIndex op, DeviceIndex device) {
     const Id senders_end = c_.rows[op + 1].sender;
-    for (Id i = c_.rows[op].sender; i < senders_end; ++i)
-      SendToMany<kWay>(op, device, c_.senders[i],
-                       std::views::iota(c_.senders[i].edge, c_.senders[i + 1].edge));
+    for (Id i = c_.rows[op].sender; i < senders_end; ++i) {
+      SendToMany<kWay>(op, device, c_.senders[i], [this, i](const auto& visit) {
+        for (Id e = c_.senders[i].edge; e < c_.senders[i + 1].edge; ++e) visit(e);
+      });
+    }
   }
   // By lists: what it has readers for on other devices.
   void SendRemote(OpIndex op, DeviceIndex device) {
@@ -75,7 +76,9 @@ class Transport : protected HostThreads<Moment> {
       if (end - first == 1) {
         Tell<Way::kByList>(c_.edges[*first], MakeTransfer(op, c_.senders[i], device, DeviceAt(*first), 1));
       } else {
-        SendToMany<Way::kByList>(op, device, c_.senders[i], std::span(first, end));
+        SendToMany<Way::kByList>(op, device, c_.senders[i], [first, end](const auto& visit) {
+          for (auto e = first; e != end; ++e) visit(*e);
+        });
       }
       first = end;
     }
@@ -152,26 +155,27 @@ class Transport : protected HostThreads<Moment> {
   };
 
   DeviceIndex DeviceAt(Id edge) const { return HostThreads::DeviceOf(c_.edges[edge].consumer); }
-  // edges: of the sender.
-  template <Way kWay, typename Edges>
-  void SendToMany(OpIndex op, DeviceIndex device, const Compiled::Sender& sender, const Edges& edges) {
+  // for_each_edge(visit) calls visit() for edges of the sender.
+  template <Way kWay, typename ForEachEdge>
+  void SendToMany(OpIndex op, DeviceIndex device, const Compiled::Sender& sender,
+                  const ForEachEdge& for_each_edge) {
     constexpr bool kLocals = kWay == Way::kByReady;  // among those that are told
-    for (const Id e : edges) {
+    for_each_edge([&](Id e) {
       const DeviceIndex to = DeviceAt(e);
-      if (kWay == Way::kByPass && to == device) continue;
+      if (kWay == Way::kByPass && to == device) return;
       reached_.Add(to);
       if (!kBooked) ++readers_to_[to];
-    }
+    });
     reached_.Drain([&](DeviceIndex to) {
       const Id readers = kBooked ? 0 : std::exchange(readers_to_[to], 0);
       arrivals_[to] = kLocals && to == device ? Arrival{HostThreads::LocalsKnown(device), Memory::kLocal,
                                                         HostThreads::LocalsNumber(device)}
                                               : MakeTransfer(op, sender, device, to, readers);
     });
-    for (const Id e : edges) {
+    for_each_edge([&](Id e) {
       const DeviceIndex to = DeviceAt(e);
       if (kWay != Way::kByPass || to != device) Tell<kWay>(c_.edges[e], arrivals_[to]);
-    }
+    });
   }
   // A reader learns when it arrives, or is noted where that is not known.
   template <Way kWay>
