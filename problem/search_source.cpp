@@ -6,9 +6,9 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include "problem/advice/plan_space.h"
 #include "problem/options.h"
 #include "problem/placement_source.h"
-#include "problem/plan_space.h"
 #include "problem/this_machine.h"
 #include "profiler/host_machine.h"
 #include "sim/base/error.h"

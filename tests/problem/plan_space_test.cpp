@@ -1,5 +1,5 @@
 // What a search for a format keeps to: whatever it may find, the format says it.
-#include "problem/plan_space.h"
+#include "problem/advice/plan_space.h"
 
 #include <map>
 #include <random>

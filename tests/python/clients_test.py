@@ -128,6 +128,23 @@ class Clients(unittest.TestCase):
                          ["head.weight", "layers.2.down.weight", "layers.2.up.weight", "layers.3.down.weight", "layers.3.up.weight"])
         torch.testing.assert_close(second(first(x)), net(x))
 
+    @needs("torch")
+    def test_pytorch_splits_where_a_search_for_it_does(self):
+        import torch
+        from torch.distributed.pipelining import SplitPoint, pipeline
+
+        self.stowplan("place", self.graph(), "--cluster", "a100(gpus=3)", "--for", "pipeline", "--agent", "stages(fewest=3)", "--out", "run")
+        told = json.loads((self.folder / "run" / "pipeline.json").read_text())
+        self.assertEqual([stage["device"] for stage in told["stages"]], ["gpu0", "gpu1", "gpu2"])
+        net, x = self.net().eval(), torch.ones(3, 32)
+        stages = pipeline(net, mb_args=(x,), split_spec={name: SplitPoint.BEGINNING for name in told["split_spec"]})
+        self.assertEqual(stages.num_stages, 3)
+        torch.testing.assert_close(stages.get_stage_module(2)(*self.tuple(stages.get_stage_module(1)(*self.tuple(stages.get_stage_module(0)(x))))), net(x))
+
+    @staticmethod
+    def tuple(values):
+        return values if isinstance(values, tuple) else (values,)
+
     @needs("onnx", "onnxruntime")
     def test_onnx_runtime_loads_the_annotated_model(self):
         import numpy

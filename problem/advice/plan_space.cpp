@@ -1,4 +1,4 @@
-#include "problem/plan_space.h"
+#include "problem/advice/plan_space.h"
 
 #include <algorithm>
 
