@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <map>
 #include <queue>
 #include <tuple>
 
@@ -17,7 +16,6 @@ using sim::Picos;
 constexpr Picos kNever = std::numeric_limits<Picos>::max() / 4;
 constexpr std::size_t kMostStates = std::size_t{1} << 22;    // of the dynamic programme
 constexpr std::size_t kMostPrefixes = std::size_t{1} << 20;  // that are kept
-constexpr std::size_t kMostLimits = 64;
 
 std::size_t At(std::int32_t index) {
   return static_cast<std::size_t>(index);
@@ -81,134 +79,27 @@ class SplitSearch {
         room_(room),
         counts_(costs.kinds),
         held_(size_, [&](std::size_t i) { return costs.pieces[i].held; }),
-        saved_(size_, [&](std::size_t i) { return costs.pieces[i].saved; }) {
+        saved_(size_, [&](std::size_t i) { return costs.pieces[i].saved; }),
+        behind_(size_ + 1, 0) {
     for (std::size_t k = 0; k < costs.kinds.size(); ++k) {
-      time_.emplace_back(
-          size_, [&](std::size_t i) { return costs.pieces[i].forward[k] + costs.pieces[i].backward[k]; });
+      forward_.emplace_back(size_, [&](std::size_t i) { return costs.pieces[i].forward[k]; });
+      backward_.emplace_back(size_, [&](std::size_t i) { return costs.pieces[i].backward[k]; });
       update_.emplace_back(size_, [&](std::size_t i) { return costs.pieces[i].update[k]; });
+    }
+    for (std::size_t i = size_; i-- > 0;) {
+      Picos least = kNever;
+      for (std::size_t k = 0; k < costs.kinds.size(); ++k) least = std::min(least, Time(k, i, i + 1));
+      behind_[i] = behind_[i + 1] + least;
     }
     if ((size_ + 1) * counts_.size() > kMostStates)
       throw InputError("stages: there are too many pieces for so many devices; choose some with --devices.");
-    FindLeastMaximum();
+    FindRests();
   }
 
   std::vector<StageSplit> Best(std::size_t count) {
-    if (LeastOf(most_) >= kNever) return {};
-    const std::size_t each = std::max<std::size_t>(count / 8, 1);
-    FindRests();
-    const Picos least_sum = LeastOf(sum_);
-    std::map<std::pair<std::vector<std::int32_t>, std::vector<std::int32_t>>, StageSplit> found;
-    const auto take = [&](const std::vector<StageSplit>& splits) {
-      for (const StageSplit& split : splits) found.try_emplace({split.begins, split.devices}, split);
-    };
-    std::vector<StageSplit> splits;
-    for (limit_ = LeastOf(most_); splits.empty(); limit_ += limit_ / 8 + 1) {
-      FindRests();
-      splits = SmallestSums(each);
-    }
-    take(splits);
-    // What beats it has a maximum within this.
-    const Picos beating = costs_.micro_batches > 1
-                              ? (splits.front().estimate - least_sum) / (costs_.micro_batches - 1)
-                              : kNever;
-    limit_ = beating;
-    for (std::size_t limits = 0; limits < kMostLimits && !splits.empty(); ++limits) {
-      FindRests();
-      splits = SmallestSums(each);
-      take(splits);
-      if (!splits.empty()) limit_ = splits.front().most - 1;
-    }
-    // Others, as far as there are any.
-    limit_ = beating;
-    for (std::size_t limits = 0; limits < kMostLimits && limit_ < kNever && found.size() < count; ++limits) {
-      limit_ += limit_ / 8 + 1;
-      FindRests();
-      take(SmallestSums(count));
-    }
-    std::vector<StageSplit> best;
-    for (auto& [key, split] : found) best.push_back(std::move(split));
-    std::ranges::stable_sort(best, {}, &StageSplit::estimate);
-    return best;
-  }
-
- private:
-  struct Prefix {
-    std::size_t end = 0;  // pieces that it holds
-    std::size_t state = 0, used_from = 0;
-    Picos sum = 0, most = 0;
-    std::int32_t before = -1, kind = -1;
-  };
-
-  std::size_t Rest(std::size_t piece, std::size_t state) const { return piece * counts_.size() + state; }
-
-  // Calls `take(end, kind, time)` for each stage that may follow, the first of those that are left. More pieces never fit where
-  // fewer do not.
-  template <typename Take>
-  void ForEachStage(std::size_t begin, std::size_t state, const Take& take) const {
-    const std::size_t stages = counts_.All(state);
-    for (std::size_t k = 0; k < counts_.kinds(); ++k) {
-      if (counts_.Of(state, k) == 0) continue;
-      const auto capacity = static_cast<Bytes>(static_cast<double>(costs_.kinds[k].capacity) * room_);
-      const std::size_t last = size_ - (stages - 1);
-      Bytes transient = 0;
-      for (std::size_t end = begin + 1; end <= last; ++end) {
-        transient = std::max(transient, costs_.pieces[end - 1].transient);
-        if (held_.Over(begin, end) + InFlight(costs_, stages) * saved_.Over(begin, end) + transient >
-            capacity)
-          break;
-        const Picos time = time_[k].Over(begin, end);
-        if (time > limit_) break;
-        if (stages > 1 || end == size_) take(end, k, time);
-      }
-    }
-  }
-
-  // Over all numbers of devices that may take part.
-  Picos LeastOf(const std::vector<Picos>& of_rest) const {
-    Picos least = kNever;
     for (std::size_t state = 1; state < counts_.size(); ++state) {
-      if (IsRoot(state)) least = std::min(least, of_rest[Rest(0, state)]);
-    }
-    return least;
-  }
-  bool IsRoot(std::size_t state) const {
-    return counts_.All(state) >= static_cast<std::size_t>(costs_.fewest);
-  }
-
-  // Of what is left the least value that any split has; all devices that are left take part. `join(begin, kind, end, time, rest)`.
-  template <typename Join>
-  void FindLeast(std::vector<Picos>& of_rest, const Join& join) const {
-    of_rest.assign((size_ + 1) * counts_.size(), kNever);
-    of_rest[Rest(size_, 0)] = 0;
-    for (std::size_t begin = size_; begin-- > 0;) {
-      for (std::size_t state = 1; state < counts_.size(); ++state) {
-        if (counts_.All(state) > size_ - begin || (begin == 0 && !IsRoot(state))) continue;
-        Picos& least = of_rest[Rest(begin, state)];
-        ForEachStage(begin, state, [&](std::size_t end, std::size_t kind, Picos time) {
-          const Picos rest = of_rest[Rest(end, counts_.Without(state, kind))];
-          if (rest < kNever) least = std::min(least, join(begin, kind, end, time, rest));
-        });
-      }
-    }
-  }
-  void FindLeastMaximum() {
-    FindLeast(most_, [&](std::size_t begin, std::size_t, std::size_t, Picos time, Picos rest) {
-      return std::max({time, Quickest(begin) / 2, rest});
-    });
-  }
-  void FindRests() {
-    FindLeast(sum_, [&](std::size_t begin, std::size_t kind, std::size_t end, Picos time, Picos rest) {
-      return time + Quickest(begin) + rest + (begin == 0 ? update_[kind].Over(0, end) : 0);
-    });
-  }
-  Picos Quickest(std::size_t begin) const { return begin > 0 ? costs_.quickest(begin) : 0; }
-
-  // Of the splits within the limit, the smallest sum first.
-  std::vector<StageSplit> SmallestSums(std::size_t count) {
-    prefixes_.clear();
-    open_ = {};
-    for (std::size_t state = 1; state < counts_.size(); ++state) {
-      if (IsRoot(state)) Push({.state = state, .used_from = state});
+      if (counts_.All(state) >= static_cast<std::size_t>(costs_.fewest))
+        Push({.state = state, .used_from = state});
     }
     std::vector<StageSplit> found;
     while (!open_.empty() && found.size() < count && prefixes_.size() < kMostPrefixes) {
@@ -223,10 +114,71 @@ class SplitSearch {
     return found;
   }
 
-  void Push(Prefix prefix) {
-    const Picos rest = sum_[Rest(prefix.end, prefix.state)];
-    if (rest >= kNever || prefix.most > limit_) return;
-    open_.emplace(prefix.sum + rest, size_ - prefix.end, static_cast<std::int32_t>(prefixes_.size()));
+ private:
+  struct Prefix {
+    std::size_t end = 0;  // pieces that it holds
+    std::size_t state = 0, used_from = 0;
+    Picos before = 0,
+          worst = 0;  // what a stage behind it has before it; what its own worst stage or link takes
+    std::int32_t previous = -1, kind = -1;
+  };
+
+  std::size_t Rest(std::size_t piece, std::size_t state) const { return piece * counts_.size() + state; }
+  Picos Time(std::size_t kind, std::size_t begin, std::size_t end) const {
+    return forward_[kind].Over(begin, end) + backward_[kind].Over(begin, end);
+  }
+
+  // Calls `take(end, kind)` for each stage that may follow, the first of those that are left. More pieces never fit where fewer do
+  // not.
+  template <typename Take>
+  void ForEachStage(std::size_t begin, std::size_t state, const Take& take) const {
+    const std::size_t stages = counts_.All(state);
+    for (std::size_t k = 0; k < counts_.kinds(); ++k) {
+      if (counts_.Of(state, k) == 0) continue;
+      const auto capacity = static_cast<Bytes>(static_cast<double>(costs_.kinds[k].capacity) * room_);
+      const std::size_t last = size_ - (stages - 1);
+      Bytes transient = 0;
+      for (std::size_t end = begin + 1; end <= last; ++end) {
+        transient = std::max(transient, costs_.pieces[end - 1].transient);
+        const Bytes saved = InFlight(costs_, stages) * saved_.Over(begin, end);
+        if (held_.Over(begin, end) + saved + transient > capacity) break;
+        if (stages > 1 || end == size_) take(end, k);
+      }
+    }
+  }
+
+  // What the first of so many last stages takes of its own.
+  Picos OwnTime(std::size_t kind, std::size_t begin, std::size_t end, std::size_t stages) const {
+    const Picos covered = costs_.gpipe ? 0 : (InFlight(costs_, stages) - 1) * forward_[kind].Over(begin, end);
+    return costs_.micro_batches * Time(kind, begin, end) + std::max<Picos>(0, behind_[end] - covered);
+  }
+
+  // The least that what is left takes, from when the first micro-batch comes; all devices that are left take part.
+  void FindRests() {
+    least_.assign((size_ + 1) * counts_.size(), kNever);
+    least_[Rest(size_, 0)] = 0;
+    for (std::size_t begin = size_; begin-- > 0;) {
+      const Picos link = begin > 0 ? costs_.quickest(begin) : 0;
+      for (std::size_t state = 1; state < counts_.size(); ++state) {
+        const std::size_t stages = counts_.All(state);
+        if (stages > size_ - begin) continue;
+        Picos& least = least_[Rest(begin, state)];
+        ForEachStage(begin, state, [&](std::size_t end, std::size_t kind) {
+          const Picos rest = least_[Rest(end, counts_.Without(state, kind))];
+          if (rest >= kNever) return;
+          const Picos worst = std::max(OwnTime(kind, begin, end, stages), Time(kind, begin, end) + rest);
+          const Picos update = begin == 0 ? update_[kind].Over(0, end) : 0;
+          least = std::min(least, std::max(costs_.micro_batches * (link / 2), link + worst) + update);
+        });
+      }
+    }
+  }
+
+  void Push(const Prefix& prefix) {
+    const Picos rest = least_[Rest(prefix.end, prefix.state)];
+    if (rest >= kNever) return;
+    open_.emplace(std::max(prefix.worst, prefix.before + rest), size_ - prefix.end,
+                  static_cast<std::int32_t>(prefixes_.size()));
     prefixes_.push_back(prefix);
   }
 
@@ -235,38 +187,39 @@ class SplitSearch {
     return costs_.kinds[kind].devices[counts_.Of(from.used_from, kind) - counts_.Of(from.state, kind)];
   }
   std::int32_t LastDevice(const Prefix& prefix) const {
-    return Device(prefixes_[At(prefix.before)], At(prefix.kind));
+    return Device(prefixes_[At(prefix.previous)], At(prefix.kind));
   }
 
   void Expand(std::int32_t at) {
     const Prefix from = prefixes_[At(at)];
-    ForEachStage(from.end, from.state, [&](std::size_t end, std::size_t kind, Picos time) {
+    ForEachStage(from.end, from.state, [&](std::size_t end, std::size_t kind) {
       Prefix to = {.end = end,
                    .state = counts_.Without(from.state, kind),
                    .used_from = from.used_from,
-                   .sum = from.sum + time,
-                   .most = std::max(from.most, time),
-                   .before = at,
+                   .before = from.before,
+                   .worst = from.worst,
+                   .previous = at,
                    .kind = static_cast<std::int32_t>(kind)};
       if (from.end == 0) {
-        to.sum += update_[kind].Over(0, end);
+        to.before += update_[kind].Over(0, end);
       } else {
         const std::int32_t last = LastDevice(from), next = Device(from, kind);
         const Picos forth = costs_.forth(from.end, last, next), back = costs_.back(from.end, next, last);
-        to.sum += forth + back;
-        to.most = std::max({to.most, forth, back});
+        to.worst = std::max(to.worst, to.before + costs_.micro_batches * std::max(forth, back));
+        to.before += forth + back;
       }
+      to.worst = std::max(to.worst, to.before + OwnTime(kind, from.end, end, counts_.All(from.state)));
+      to.before += Time(kind, from.end, end);
       Push(to);
     });
   }
 
   StageSplit Traced(std::int32_t at) const {
     StageSplit split;
-    split.most = prefixes_[At(at)].most;
-    split.estimate = prefixes_[At(at)].sum + (costs_.micro_batches - 1) * split.most;
-    for (; prefixes_[At(at)].before >= 0; at = prefixes_[At(at)].before) {
+    split.estimate = prefixes_[At(at)].worst;
+    for (; prefixes_[At(at)].previous >= 0; at = prefixes_[At(at)].previous) {
       const Prefix& prefix = prefixes_[At(at)];
-      split.begins.push_back(static_cast<std::int32_t>(prefixes_[At(prefix.before)].end));
+      split.begins.push_back(static_cast<std::int32_t>(prefixes_[At(prefix.previous)].end));
       split.devices.push_back(LastDevice(prefix));
       split.kinds.push_back(prefix.kind);
     }
@@ -279,11 +232,11 @@ class SplitSearch {
   double room_;
   DeviceCounts counts_;
   Sums<Bytes> held_, saved_;
-  std::vector<Sums<Picos>> time_, update_;  // by kind
-  Picos limit_ = kNever;                    // of a stage or link
-  std::vector<Picos> most_, sum_;           // by Rest(): the least
+  std::vector<Picos> behind_;                             // by piece: the least time of it and all behind
+  std::vector<Sums<Picos>> forward_, backward_, update_;  // by kind
+  std::vector<Picos> least_;                              // by Rest()
   std::vector<Prefix> prefixes_;
-  // The least sum that it can come to first; of equal ones that with the least left, then the earliest.
+  // The least bound first; of equal ones that with the least left, then the earliest.
   using Open = std::tuple<Picos, std::size_t, std::int32_t>;
   std::priority_queue<Open, std::vector<Open>, std::greater<>> open_;
 };

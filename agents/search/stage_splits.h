@@ -1,12 +1,13 @@
 // The best splits of a chain of pieces into the stages of a pipeline, by an estimate: an exact search, no simulation.
 //
-// A split is estimated as the time in which its slowest stage or link lets micro-batches through and the others fill and drain:
-//   (m - 1) max(stage, link) + sum(stages) + sum(links) + update of the first stage,
-// as for one micro-batch after another in PipeDream (Narayanan et al., SOSP 2019, whose dynamic programme minimises the maximum
-// alone) and in DAPPLE (Fan et al., PPoPP 2021). A dynamic programme over what is left of the chain and of the devices gives the
-// least sum of all splits whose maximum is within a limit, memory included. The limit falls from what could still be best to
-// below the maximum of the split found, as long as there is one: so every split that no other beats in both is seen (the
-// epsilon-constraint method; Haimes et al. 1971). At each limit a best-first search takes others of small sums.
+// A split takes as long as its worst stage: what is before it fills and drains, it does its own part of all m micro-batches, and it
+// waits for the first gradient as far as its forward passes ahead of it do not cover that,
+//   max over stages s of  before(s) + m time(s) + max(0, behind(s) - (ahead(s) - 1) forward(s)),  + update of the first stage,
+// where before(s) has the links, too, behind(s) is the least time of the pieces behind, and GPipe waits for all of it. A link that m
+// transfers keep busy for longer counts like a stage. (PipeDream, Narayanan et al., SOSP 2019, minimises the slowest stage alone;
+// DAPPLE, Fan et al., PPoPP 2021, has the three phases about one pivot stage.) A dynamic programme over what is left of the chain and
+// of the devices gives the least that any rest takes, memory included; with it a best-first search over prefixes (A*; Hart, Nilsson,
+// Raphael 1968) yields splits in the order of the estimate.
 #pragma once
 
 #include <cstdint>
@@ -45,12 +46,11 @@ struct StageSplit {
   std::vector<std::int32_t> begins;   // by stage its first piece; the first is 0
   std::vector<std::int32_t> devices;  // by stage
   std::vector<std::int32_t> kinds;    // of those devices
-  sim::Picos most = 0;                // of a stage or link
   sim::Picos estimate = 0;
 };
 
-// By estimate: no split has a smaller one than the first. The others are near it, so many as there are or at least `count`. Empty
-// where none fits into `room` of each capacity. Throws InputError where there are too many orders of devices.
+// So many at most, in the order of the estimate; empty where none fits into `room` of each capacity. Throws InputError where there
+// are too many orders of devices.
 std::vector<StageSplit> BestSplits(const ChainCosts& costs, std::size_t count, double room);
 
 // By stage, what the search takes its memory to be.

@@ -1,12 +1,13 @@
 // The stages of a pipeline: contiguous pieces of the forward pass on accelerators, each once. The pieces are the task's units in
-// program order (groupers/chain.h). An exact search by an estimate (stage_splits.h) makes ten times as many splits as are wanted;
-// those that its schedule finishes soonest are samples; then borders of the best move by a piece for as many samples again.
+// program order (groupers/chain.h). An exact search by an estimate (stage_splits.h) makes fifty times as many splits as are wanted;
+// those that its schedule finishes soonest are samples; then borders of the best in a row move by a piece, for as many samples again.
 // Single samples before them tell how far stages are from their estimated memory. Where none fits, less room is given to the
 // estimate's memory until one does or none is left.
 //
 // An op takes its price or, if longer, its issue. A micro-batch's activations are held from its forward to its backward pass. What an op needs
 // beside them is that of the stage's largest op.
 #include <algorithm>
+#include <functional>
 #include <optional>
 #include <set>
 #include <string>
@@ -234,7 +235,8 @@ class StageSearch {
       Sample(Soonest(static_cast<std::size_t>(best)));
     }
     const std::int64_t last = evaluator_.samples() + best;
-    while (best_ && evaluator_.samples() < last && Sample(Neighbours()))
+    while (best_ && evaluator_.samples() < last &&
+           Sample(Neighbours(static_cast<std::size_t>(last - evaluator_.samples()))))
       ;
   }
 
@@ -264,7 +266,7 @@ class StageSearch {
   // The splits that their schedules finish soonest.
   std::vector<StageSplit> Soonest(std::size_t best) const { return Soonest(best, room_); }
   std::vector<StageSplit> Soonest(std::size_t best, double room) const {
-    constexpr std::size_t kEstimates = 10;  // of each sample
+    constexpr std::size_t kEstimates = 50;  // of each sample
     std::vector<StageSplit> splits = BestSplits(costs_, kEstimates * best, room);
     for (StageSplit& split : splits) split.estimate = ScheduleTime(costs_, split);
     std::ranges::stable_sort(splits, {}, &StageSplit::estimate);
@@ -306,18 +308,23 @@ class StageSearch {
     }
   }
 
-  // A border moved by a piece.
-  std::vector<StageSplit> Neighbours() const {
+  // Borders in a row moved by a piece, the fewest first.
+  std::vector<StageSplit> Neighbours(std::size_t most) const {
     const StageSplit& split = best_->second;
     std::vector<StageSplit> neighbours;
+    const std::size_t stages = split.begins.size();
     const auto pieces = static_cast<std::int32_t>(costs_.pieces.size());
-    for (std::size_t s = 1; s < split.begins.size(); ++s) {
-      for (const std::int32_t by : {-1, 1}) {
-        const std::int32_t begin = split.begins[s] + by;
-        const std::int32_t next = s + 1 < split.begins.size() ? split.begins[s + 1] : pieces;
-        if (begin <= split.begins[s - 1] || begin >= next) continue;
-        neighbours.push_back(split);
-        neighbours.back().begins[s] = begin;
+    for (std::size_t moved = 1; moved < stages; ++moved) {
+      for (std::size_t first = 1; first + moved <= stages; ++first) {
+        for (const std::int32_t by : {-1, 1}) {
+          StageSplit near = split;
+          for (std::size_t s = first; s < first + moved; ++s) near.begins[s] += by;
+          near.begins.push_back(pieces);
+          if (std::ranges::adjacent_find(near.begins, std::greater_equal<>()) != near.begins.end()) continue;
+          near.begins.pop_back();
+          neighbours.push_back(std::move(near));
+          if (neighbours.size() == most) return neighbours;
+        }
       }
     }
     return neighbours;

@@ -50,6 +50,41 @@ TEST_F(ExportedRun, DeviceMapSimulatesToTheSamePicosecond) {
   EXPECT_THAT(once, HasSubstr("\"feasible\": true"));
 }
 
+// The plan in the folder is what `stowplan export` makes of the run, also where one device would be faster.
+TEST(PlaceFor, WritesWhatExportDoes) {
+  const TempFolder folder;
+  for (const scenarios::ExporterRow& row : scenarios::Exporters()) {
+    const std::string name = row.name;
+    if (!row.space || name == "onnxruntime-model") continue;
+    SCOPED_TRACE(name);
+    const std::string run = folder / name;
+    const std::string graph = kGraph.substr(0, kGraph.size() - 1) + ",mode=inference)";
+    const ProgramResult placed = RunStowplan(
+        {"place", graph, "--cluster", kExportCluster, "--for", name, "--samples", "40", "--out", run});
+    ASSERT_EQ(placed.status, 0) << placed.err;
+    const ProgramResult exported = RunStowplan({"export", run, "--to", name});
+    EXPECT_EQ(exported.status, 0) << exported.err;
+    EXPECT_EQ(formats::ReadFile(run + "/" + row.space->file), exported.out);
+  }
+}
+
+TEST(PlaceFor, RefusesBeforeTheSearch) {
+  const TempFolder folder;
+  const auto refused = [&](const std::vector<std::string>& more, const std::string& says) {
+    std::vector<std::string> words = {"place", kGraph, "--cluster", kExportCluster, "--for"};
+    words.insert(words.end(), more.begin(), more.end());
+    ExpectRefused(words, says);
+  };
+  const std::string out = folder / "run";
+  refused({"pipeline"}, "--out");
+  refused({"dot", "--out", out}, "device-map");
+  refused({"vllm", "--out", out}, "training step");
+  refused({"pipeline", "--out", out, "--devices", "cpu0,gpu0"}, "cpu0");
+  refused({"device-map", "--out", out, "--grouper", "colocation"}, "whole modules");
+  refused({"megatron", "--out", out, "--agent", "heft"}, "stages");
+  EXPECT_FALSE(std::filesystem::exists(out + "/run.json"));
+}
+
 TEST_F(ExportedRun, EveryExporterPrintsOrRefuses) {
   for (const scenarios::ExporterRow& row : scenarios::Exporters()) {
     const ProgramResult told = RunStowplan({"export", *folder_ / "run", "--to", row.name});

@@ -128,6 +128,26 @@ class Clients(unittest.TestCase):
                          ["head.weight", "layers.2.down.weight", "layers.2.up.weight", "layers.3.down.weight", "layers.3.up.weight"])
         torch.testing.assert_close(second(first(x)), net(x))
 
+    @needs("torch")
+    def test_pytorch_splits_where_a_search_for_it_does(self):
+        import torch
+        from torch.distributed.pipelining import SplitPoint, pipeline
+
+        self.stowplan("place", self.graph(), "--cluster", "a100(gpus=3)", "--for", "pipeline", "--out", "run")
+        told = json.loads((self.folder / "run" / "pipeline.json").read_text())
+        net, x = self.net().eval(), torch.ones(3, 32)
+        stages = pipeline(net, mb_args=(x,), split_spec={name: SplitPoint.BEGINNING for name in told["split_spec"]})
+        self.assertGreaterEqual(stages.num_stages, 2)
+        self.assertEqual(stages.num_stages, len(told["stages"]))
+        values = (x,)
+        for stage in range(stages.num_stages):
+            values = self.tuple(stages.get_stage_module(stage)(*values))
+        torch.testing.assert_close(values[0], net(x))
+
+    @staticmethod
+    def tuple(values):
+        return values if isinstance(values, tuple) else (values,)
+
     @needs("onnx", "onnxruntime")
     def test_onnx_runtime_loads_the_annotated_model(self):
         import numpy
