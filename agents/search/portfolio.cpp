@@ -80,7 +80,7 @@ class Portfolio final : public Agent, public Composed {
         std::ranges::lower_bound(last_, sample, {}, [](const auto& one) { return one.first; });
     return author == last_.end() ? "" : author->second;
   }
-  double SimulationsOfSample() const override { return 5; }
+  double SimulationsOfSample() const override { return 16; }
   std::vector<std::string> LeftOut() const override {
     const std::lock_guard lock(telling_);
     return left_out_;
