@@ -15,7 +15,7 @@ using sim::Picos;
 
 constexpr Picos kNever = std::numeric_limits<Picos>::max() / 4;
 constexpr std::size_t kMostStates = std::size_t{1} << 22;    // of the dynamic programme
-constexpr std::size_t kMostPrefixes = std::size_t{1} << 20;  // that are kept
+constexpr std::size_t kMostPrefixes = std::size_t{1} << 19;  // that are kept
 
 std::size_t At(std::int32_t index) {
   return static_cast<std::size_t>(index);
@@ -96,21 +96,14 @@ class SplitSearch {
     FindRests();
   }
 
+  // Where too many prefixes are about as good, those that differ by less than a part of the least bound count as equal.
   std::vector<StageSplit> Best(std::size_t count) {
-    for (std::size_t state = 1; state < counts_.size(); ++state) {
-      if (counts_.All(state) >= static_cast<std::size_t>(costs_.fewest))
-        Push({.state = state, .used_from = state});
-    }
     std::vector<StageSplit> found;
-    while (!open_.empty() && found.size() < count && prefixes_.size() < kMostPrefixes) {
-      const std::int32_t at = std::get<2>(open_.top());
-      open_.pop();
-      if (prefixes_[At(at)].end == size_) {
-        found.push_back(Traced(at));
-      } else {
-        Expand(at);
-      }
+    for (const double part : {0.0, 0.001, 0.01, 1.0}) {
+      found = Search(count, part);
+      if (found.size() >= count || prefixes_.size() < kMostPrefixes) break;
     }
+    std::ranges::stable_sort(found, {}, &StageSplit::estimate);
     return found;
   }
 
@@ -174,10 +167,35 @@ class SplitSearch {
     }
   }
 
+  std::vector<StageSplit> Search(std::size_t count, double part) {
+    prefixes_.clear();
+    open_ = {};
+    equal_ = 1;
+    Picos least = kNever;
+    for (std::size_t state = 1; state < counts_.size(); ++state)
+      least = std::min(least, least_[Rest(0, state)]);
+    if (least < kNever) equal_ += static_cast<Picos>(part * static_cast<double>(least));
+    for (std::size_t state = 1; state < counts_.size(); ++state) {
+      if (counts_.All(state) >= static_cast<std::size_t>(costs_.fewest))
+        Push({.state = state, .used_from = state});
+    }
+    std::vector<StageSplit> found;
+    while (!open_.empty() && found.size() < count && prefixes_.size() < kMostPrefixes) {
+      const std::int32_t at = std::get<2>(open_.top());
+      open_.pop();
+      if (prefixes_[At(at)].end == size_) {
+        found.push_back(Traced(at));
+      } else {
+        Expand(at);
+      }
+    }
+    return found;
+  }
+
   void Push(const Prefix& prefix) {
     const Picos rest = least_[Rest(prefix.end, prefix.state)];
     if (rest >= kNever) return;
-    open_.emplace(std::max(prefix.worst, prefix.before + rest), size_ - prefix.end,
+    open_.emplace(std::max(prefix.worst, prefix.before + rest) / equal_, size_ - prefix.end,
                   static_cast<std::int32_t>(prefixes_.size()));
     prefixes_.push_back(prefix);
   }
@@ -236,6 +254,7 @@ class SplitSearch {
   std::vector<Sums<Picos>> forward_, backward_, update_;  // by kind
   std::vector<Picos> least_;                              // by Rest()
   std::vector<Prefix> prefixes_;
+  Picos equal_ = 1;  // bounds within one such part are equal
   // The least bound first; of equal ones that with the least left, then the earliest.
   using Open = std::tuple<Picos, std::size_t, std::int32_t>;
   std::priority_queue<Open, std::vector<Open>, std::greater<>> open_;

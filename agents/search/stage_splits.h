@@ -49,8 +49,8 @@ struct StageSplit {
   sim::Picos estimate = 0;
 };
 
-// So many at most, in the order of the estimate; empty where none fits into `room` of each capacity. Throws InputError where there
-// are too many orders of devices.
+// So many at most, in the order of the estimate: the best, or where more than half a million prefixes are about as good some that
+// are. Empty where none fits into `room` of each capacity. Throws InputError where there are too many orders of devices.
 std::vector<StageSplit> BestSplits(const ChainCosts& costs, std::size_t count, double room);
 
 // By stage, what the search takes its memory to be.
