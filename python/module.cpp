@@ -282,7 +282,12 @@ py::dict Facts(const Prepared& problem) {
   out["devices"] = ToBytes(task.devices);
   out["grouper"] = task.units.grouper;
   out["unit_of_op"] = ToBytes(task.units.unit_of_op);
-  out["unit_cost_us"] = Column<double>(task.cost, [](sim::Picos cost) { return sim::ToMicros(cost); });
+  std::vector<sim::Picos> unit_cost;
+  for (agents::UnitIndex unit = 0; unit < task.units.size(); ++unit) {
+    for (sim::DeviceIndex device = 0; device < loaded.cluster().size(); ++device)
+      unit_cost.push_back(task.unit_cost(unit, device));
+  }
+  out["unit_cost_us"] = Column<double>(unit_cost, [](sim::Picos cost) { return sim::ToMicros(cost); });
   out["unit_persistent_bytes"] = ToBytes(task.persistent);
   out["unit_output_bytes"] = ToBytes(task.output);
   out["edge_from"] = Column<std::int32_t>(task.edges, [](const auto& edge) { return edge.from; });

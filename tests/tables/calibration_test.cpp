@@ -26,6 +26,7 @@ std::string Committed(const std::string& table, const char* file) {
 // One row of sgdp whose experts cut the graph into parts of equal cost, which other prices move.
 TableDefinition CutByCosts() {
   TableDefinition table = FindTable("sgdp");
+  table.blocks.resize(1);
   TableBlock& block = table.blocks.front();
   std::erase_if(block.lines, [](const TableLine& line) { return line.key != "amoebanet"; });
   std::erase_if(block.columns, [](const TableColumn& column) { return column.key != "human"; });
