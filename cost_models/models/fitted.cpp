@@ -68,8 +68,11 @@ class Fitted : public sim::CostModel, public ParameterUser, public OriginTeller 
     const bool has_law = LawOf(work, device).has_value();
     const std::string origin = shapes_->OriginOf(work, device, has_law);
     if (!origin.empty() || !has_law) return origin;
-    return "a law fitted to whole models on an rtx3090 (huggingface/pytorch-image-models, PyTorch 2.4), "
-           "error not known";
+    return fmt::format(
+        "a law fitted to whole models on an rtx3090 (huggingface/pytorch-image-models, PyTorch 2.4): {} of "
+        "{}, "
+        "error not known",
+        ToString(work.op_class), work.dtype);
   }
 
   std::optional<sim::Price> Predict(const sim::OpGraph& graph, sim::OpIndex op,
