@@ -13,11 +13,11 @@
 #include "agents/evaluator.h"
 #include "agents/placements.h"
 #include "agents/random_numbers.h"
-#include "agents/search/bandit.h"
 #include "agents/search/moves.h"
 #include "agents/search/screening.h"
 #include "agents/task.h"
 #include "sim/base/error.h"
+#include "sim/base/statistics.h"
 #include "tables/table.h"
 #include "tables/testbed.h"
 
@@ -60,8 +60,9 @@ double Correlation(const std::vector<double>& a, const std::vector<double>& b) {
 }
 
 double Kendall(const Runtimes& runtimes) {
-  return agents::KendallTau({runtimes.simulated.begin(), runtimes.simulated.end()},
-                            {runtimes.screened.begin(), runtimes.screened.end()});
+  return KendallTauB({runtimes.simulated.begin(), runtimes.simulated.end()},
+                     {runtimes.screened.begin(), runtimes.screened.end()})
+      .tau_b;
 }
 
 std::vector<std::size_t> FastestTenth(const std::vector<sim::Picos>& runtimes) {

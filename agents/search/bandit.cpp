@@ -1,6 +1,6 @@
 #include "agents/search/bandit.h"
 
-#include <cmath>
+#include <algorithm>
 
 #include "sim/base/error.h"
 
@@ -27,20 +27,6 @@ void Bandit::Credit(std::size_t arm, double gain) {
   constexpr double kFades = 0.8;
   gain_[arm] = kFades * gain_[arm] + gain;
   turns_[arm] = kFades * turns_[arm] + 1;
-}
-
-double KendallTau(const std::vector<double>& a, const std::vector<double>& b) {
-  const auto sign = [](double x, double y) { return static_cast<int>(x > y) - static_cast<int>(x < y); };
-  double concordant = 0, a_differ = 0, b_differ = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    for (std::size_t j = 0; j < i; ++j) {
-      const int of_a = sign(a[i], a[j]), of_b = sign(b[i], b[j]);
-      concordant += of_a * of_b;
-      a_differ += of_a != 0;
-      b_differ += of_b != 0;
-    }
-  }
-  return a_differ > 0 && b_differ > 0 ? concordant / std::sqrt(a_differ * b_differ) : 0;
 }
 
 }  // namespace stowplan::agents

@@ -22,7 +22,4 @@ class Bandit {
   std::vector<double> gain_, turns_;  // by arm, both fading
 };
 
-// Kendall's tau-b of two lists; 0 where one of them has equal numbers alone.
-double KendallTau(const std::vector<double>& a, const std::vector<double>& b);
-
 }  // namespace stowplan::agents

@@ -116,8 +116,7 @@ class Portfolio final : public Agent, public Composed {
     return ready;
   }
 
-  // Whether it came to its end.
-  bool Ask(Member& member, const Task& task, Evaluator& evaluator, const SearchOptions& options) {
+  void Ask(Member& member, const Task& task, Evaluator& evaluator, const SearchOptions& options) {
     const std::int64_t before = evaluator.samples();
     std::exception_ptr failure;
     try {
@@ -130,7 +129,6 @@ class Portfolio final : public Agent, public Composed {
     member.agent.reset();
     if (!failure || evaluator.samples() > before) Sampled(evaluator.samples(), member.spec);
     if (failure) LeaveOut(member.spec, ReasonOf(failure));
-    return !failure;
   }
 
   void Sampled(std::int64_t last, const std::string& who) {

@@ -20,6 +20,7 @@
 #include "agents/search/screening.h"
 #include "sim/base/error.h"
 #include "sim/base/parallel.h"
+#include "sim/base/statistics.h"
 #include "sim/screen/screen.h"
 
 namespace stowplan::agents {
@@ -178,7 +179,7 @@ class Team::Impl {
     }
     if (placements.empty()) return trust_;
     for (const Screened& one : screening.Of(placements)) screened.push_back(Number(one.objective));
-    return KendallTau(simulated, screened);
+    return KendallTauB(simulated, screened).tau_b;
   }
 
   void KeepControl(const UnitPlacement& placement, const Objective& objective) {

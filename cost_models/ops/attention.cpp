@@ -2,6 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "sim/base/error.h"
 
 namespace stowplan::cost_models {
 namespace {
@@ -15,6 +20,17 @@ std::optional<Heads> HeadsOf(const std::vector<std::int64_t>& shape, std::option
   if (shape.size() == 4) return Heads{at(0), at(1), at(2), at(3)};
   if (shape.size() != 3 || !heads || *heads < 1) return std::nullopt;
   return Heads{at(0), *heads, at(1), at(2) / *heads};
+}
+
+AttentionKernel KernelOf(const sim::Op& op) {
+  const std::string name = sim::FindString(op.attributes, "kernel").value_or("current");
+  if (name == "current") return AttentionKernel::kCurrent;
+  if (name == "flash_2") return AttentionKernel::kFlash2;
+  if (name == "flash_1_triton") return AttentionKernel::kFlash1Triton;
+  throw InputError(
+      fmt::format("op {}: kernel {}: there is no such kernel of attention; there are current, flash_2 and "
+                  "flash_1_triton.",
+                  op.name, name));
 }
 
 }  // namespace
@@ -67,10 +83,7 @@ std::optional<AttentionShape> AttentionOf(const sim::OpGraph& graph, const sim::
   shape.value_size = (*value)[3];
   shape.window = std::max(0.0, number("window").value_or(0));
   shape.is_causal = sim::FindBool(op.attributes, "causal").value_or(false);
-  const auto kernel = sim::FindString(op.attributes, "kernel");
-  shape.kernel = kernel == "flash_2"          ? AttentionKernel::kFlash2
-                 : kernel == "flash_1_triton" ? AttentionKernel::kFlash1Triton
-                                              : AttentionKernel::kCurrent;
+  shape.kernel = KernelOf(op);
   return shape;
 }
 

@@ -34,7 +34,7 @@ struct AttentionShape {
 // Of an op Attention (inputs: queries, keys, values) or AttentionGrad (first outputs: the gradients of these), each [batch,
 // heads, length, size]. Other layouts are told by the attributes `heads` and `key_heads` ([batch, length, heads x size]) and
 // `past`, keys of a cache that are no input's. Attributes `causal` and `window` say what is skipped. Empty where shapes do
-// not make an attention.
+// not make an attention. `kernel` is flash_2, flash_1_triton or current; throws InputError for another name.
 std::optional<AttentionShape> AttentionOf(const sim::OpGraph& graph, const sim::Op& op);
 
 // Times of the current kernel that this one takes, where queries are of a prompt. FlashAttention-3 is 1.5 to 2 times faster than

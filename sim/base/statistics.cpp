@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <numeric>
 
 #include "sim/base/error.h"
 
@@ -71,6 +72,12 @@ RankCorrelation KendallTauB(const std::vector<double>& first, const std::vector<
   const auto untied = [pairs](long long tied) { return static_cast<double>(pairs - tied); };
   const double ranked = std::sqrt(untied(tied_first) * untied(tied_second));
   return {ranked == 0 ? 0 : static_cast<double>(concordant - discordant) / ranked, pairs};
+}
+
+RankCorrelation KendallTauB(const std::vector<double>& first, const std::vector<double>& second) {
+  std::vector<double> each(first.size());
+  std::iota(each.begin(), each.end(), 0.0);
+  return KendallTauB(first, second, each, std::vector<double>(first.size(), 0));
 }
 
 double TauCeiling(double between) {

@@ -33,6 +33,9 @@ RankCorrelation KendallTauB(const std::vector<double>& measured, const std::vect
 RankCorrelation KendallTauB(const std::vector<double>& first, const std::vector<double>& second,
                             const std::vector<double>& measured, const std::vector<double>& margin);
 
+// Over all pairs.
+RankCorrelation KendallTauB(const std::vector<double>& first, const std::vector<double>& second);
+
 // What noise leaves of a tau: the most that the true order can be expected to reach against one of two measurements
 // whose tau is `between`. With independent errors a pair is in the same order in both where both have it right or both
 // wrong, so that over alike pairs the tau between them is the square of the tau of each against the truth; where pairs

@@ -31,13 +31,5 @@ TEST(Bandit, ForgetsWhatIsLongPast) {
   EXPECT_GT(second, 75);
 }
 
-TEST(KendallTau, IsThatOfItsDefinition) {
-  EXPECT_DOUBLE_EQ(KendallTau({1, 2, 3, 4}, {10, 20, 30, 40}), 1);
-  EXPECT_DOUBLE_EQ(KendallTau({1, 2, 3, 4}, {4, 3, 2, 1}), -1);
-  EXPECT_DOUBLE_EQ(KendallTau({1, 2, 3, 4}, {1, 2, 4, 3}), 2.0 / 3);  // five pairs of six
-  EXPECT_DOUBLE_EQ(KendallTau({1, 1, 2}, {1, 2, 3}), 2 / std::sqrt(6.0));
-  EXPECT_DOUBLE_EQ(KendallTau({1, 1, 1}, {1, 2, 3}), 0);
-}
-
 }  // namespace
 }  // namespace stowplan::agents

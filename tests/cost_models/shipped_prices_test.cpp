@@ -184,6 +184,7 @@ TEST(ShippedPrices, EarlierKernelsOfAttentionTakeLongerOverAPrompt) {
     EXPECT_NEAR(us(8192, "flash_2") / us(8192, "current"), is_later ? 1.75 : 1, is_later ? 0.25 : 0) << kind;
     EXPECT_NEAR(us(8192, "flash_1_triton") / us(8192, "flash_2"), 1.9, 0.6) << kind;
     EXPECT_EQ(us(1, "flash_1_triton"), us(1, "current")) << kind;
+    EXPECT_THROW(us(1, "flash_3"), InputError) << kind;
   }
 }
 

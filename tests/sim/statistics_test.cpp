@@ -32,6 +32,14 @@ TEST(StatisticsTest, TauCountsPairsThatAreFarEnoughApart) {
 }
 
 // Of the six pairs the second half has one the other way: (5 - 1) / 6; a true order reaches the root of it.
+TEST(StatisticsTest, TauOfAllPairsCountsTiesOfEitherSide) {
+  EXPECT_EQ(KendallTauB({1, 2, 3, 4}, {10, 20, 30, 40}).tau_b, 1);
+  EXPECT_EQ(KendallTauB({1, 2, 3, 4}, {4, 3, 2, 1}).tau_b, -1);
+  EXPECT_EQ(KendallTauB({1, 2, 3, 4}, {1, 2, 4, 3}).tau_b, 2.0 / 3);  // five pairs of six
+  EXPECT_THAT(KendallTauB({1, 1, 2}, {1, 2, 3}).tau_b, DoubleNear(0.816497, 1e-6));
+  EXPECT_EQ(KendallTauB({1, 1, 1}, {1, 2, 3}).tau_b, 0);
+}
+
 TEST(StatisticsTest, TheCeilingIsWhatTwoHalvesLeaveOfTheTruth) {
   const std::vector<double> first = {10, 20, 30, 31}, second = {10, 20, 31, 30},
                             measured = {10, 20, 30.4, 30.6};

@@ -9,12 +9,12 @@
 
 #include <fmt/format.h>
 
-#include "scenarios/importers/aten.h"
 #include "scenarios/importers/trace.h"
-#include "scenarios/importers/trace/convolutions.h"
 #include "scenarios/importers/trace/inputs.h"
 #include "scenarios/importers/trace/nodes.h"
+#include "scenarios/importers/trace/notes.h"
 #include "scenarios/importers/trace/times.h"
+#include "scenarios/importers/trace/types.h"
 #include "sim/analysis/product_flops.h"
 #include "sim/base/error.h"
 #include "sim/formats/collectives.h"
@@ -35,57 +35,12 @@ constexpr std::size_t kCopiesAlwaysAllowed = std::size_t{16} << 20;
 constexpr const char* kForward = "forward";
 
 using trace::kNoNode;
+using trace::KnownType;
+using trace::LocalName;
 using trace::Node;
+using trace::OutputOf;
+using trace::PlainName;
 using trace::Tensor;
-
-// "_foreach_add_" of "aten::_foreach_add_".
-std::string_view LocalName(std::string_view name) {
-  const auto colons = name.rfind("::");
-  return colons == std::string_view::npos ? name : name.substr(colons + 2);
-}
-
-// As scenarios/importers/aten.h calls it.
-std::string_view PlainName(std::string_view name) {
-  std::string_view local = LocalName(name);
-  if (local.ends_with('_') && !local.ends_with("__")) local.remove_suffix(1);
-  return local;
-}
-
-// The type of an op that PyTorch's kernels implement; null where it is not known as one.
-std::optional<std::string> KnownType(const Node& node) {
-  if (!node.has_schema || !node.name.starts_with("aten::")) return std::nullopt;
-  if (auto convolution = trace::ConvolutionType(node)) return convolution;
-  const AtenType* row = FindAtenType(PlainName(node.name));
-  return row != nullptr ? std::optional<std::string>(row->type) : std::nullopt;
-}
-
-std::string DtypeOf(std::string_view type) {
-  static const std::map<std::string_view, std::string_view> kTypes = {{"float", "f32"},
-                                                                      {"double", "f64"},
-                                                                      {"c10::Half", "f16"},
-                                                                      {"c10::BFloat16", "bf16"},
-                                                                      {"long", "i64"},
-                                                                      {"long int", "i64"},
-                                                                      {"int", "i32"},
-                                                                      {"short", "i16"},
-                                                                      {"short int", "i16"},
-                                                                      {"signed char", "i8"},
-                                                                      {"unsigned char", "u8"},
-                                                                      {"bool", "bool"},
-                                                                      {"c10::Float8_e4m3fn", "f8"},
-                                                                      {"c10::Float8_e5m2", "f8"}};
-  const auto found = kTypes.find(type);
-  return found == kTypes.end() ? "" : std::string(found->second);
-}
-
-sim::Output OutputOf(const Tensor& tensor) {
-  sim::Output output;
-  output.bytes = tensor.bytes();
-  output.dtype = DtypeOf(tensor.type);
-  if (!output.dtype.empty()) output.shape = tensor.shape;
-  if (tensor.shape.empty() && tensor.elements != 1) output.dtype.clear();  // a shape that was not told
-  return output;
-}
 
 // One op of the graph: a node, or its share where it is one call for a list of tensors.
 struct Call {
@@ -127,17 +82,13 @@ class Builder {
     }
     ColocateWriters();
     for (const auto& [variable, leader] : variables_) evidence_.variables.insert(variable);
-    inputs_ = trace::TellInputs(evidence_, graph_);
+    seen_.variables = variables_.size();
+    seen_.inputs = trace::TellInputs(evidence_, graph_);
     return std::move(graph_);
   }
 
-  double device_us() const { return device_us_; }
-  double host_us() const { return host_us_; }
-  std::int64_t untimed() const { return untimed_; }
-  const std::map<std::string, std::int64_t>& unknown() const { return unknown_; }
-  const std::map<std::string, std::int64_t>& collectives() const { return collectives_; }
-  std::size_t variables() const { return variables_.size(); }
-  std::size_t inputs() const { return inputs_; }  // of the variables
+  // Of the graph that was built.
+  const trace::Seen& seen() const { return seen_; }
 
  private:
   // ---- which nodes are ops
@@ -394,7 +345,7 @@ class Builder {
     if (!is_view) op.flops = FlopsOf(op, inputs);
     // Which of the two it is the framework decides, for each op.
     if (op.flops > 0 && (tf32_of_[i] != 0 || in_f32_[i]) && !inputs.empty() &&
-        DtypeOf(inputs.front().type) == "f32")
+        trace::DtypeOf(inputs.front().type) == "f32")
       op.attributes.emplace_back("tf32", sim::Attribute{tf32_of_[i] > 0});
     AddTime(call, i, is_view, on_gpu, op);
     graph_.ops.push_back(std::move(op));
@@ -427,7 +378,7 @@ class Builder {
       type.append(rest.substr(0, at)) += '.';
     type += rest;
     type = formats::NoCollective(type);
-    ++(Communicates(node) ? collectives_ : unknown_)[type];
+    ++(Communicates(node) ? seen_.collectives : seen_.unknown)[type];
     return type;
   }
 
@@ -500,12 +451,12 @@ class Builder {
     if (times_ == nullptr) return;
     const trace::NodeTime& told = times_->nodes[i];
     if (!told.is_told && device_of_[i] == 0) {
-      untimed_ += is_view ? 0 : 1;
+      seen_.untimed += is_view ? 0 : 1;
       return;
     }
     if (is_view && device_of_[i] == 0) return;
     const double us = call.share * (on_gpu ? device_of_[i] : told.host_us);
-    (on_gpu ? device_us_ : host_us_) += us;
+    (on_gpu ? seen_.device_us : seen_.host_us) += us;
     op.cost_us_by_kind = {{on_gpu ? "gpu" : "cpu", us}};
   }
 
@@ -562,100 +513,12 @@ class Builder {
   std::vector<std::pair<sim::OpIndex, sim::OpIndex>> writes_;  // op, variable
   std::unordered_map<std::int64_t, trace::Role> expected_;     // of storages, before an op reads them
   trace::Evidence evidence_;
-  std::size_t inputs_ = 0;
   std::set<std::string> names_;
   std::map<std::string, int> same_names_;
-  std::map<std::string, std::int64_t> unknown_;
-  std::map<std::string, std::int64_t> collectives_;
   const std::size_t most_copied_;
   std::size_t copied_ = 0;  // [bytes]
-  double device_us_ = 0;
-  double host_us_ = 0;
-  std::int64_t untimed_ = 0;
+  trace::Seen seen_;
 };
-
-// "aten.foo (3), aten.bar (1)", the most frequent first.
-std::string CountedText(const std::map<std::string, std::int64_t>& counts) {
-  std::vector<std::pair<std::string, std::int64_t>> sorted(counts.begin(), counts.end());
-  std::ranges::stable_sort(sorted, std::greater<>(), [](const auto& one) { return one.second; });
-  constexpr std::size_t kMost = 12;
-  std::string text;
-  for (std::size_t i = 0; i < std::min(sorted.size(), kMost); ++i)
-    text += fmt::format("{}{} ({})", i > 0 ? ", " : "", sorted[i].first, sorted[i].second);
-  return sorted.size() > kMost ? text + fmt::format(" and {} more", sorted.size() - kMost) : text;
-}
-
-std::vector<std::string> TimeNotes(const Builder& builder, const trace::Times& times,
-                                   const ImportOptions& options) {
-  std::vector<std::string> notes;
-  const auto share = [](double part, double whole) { return whole > 0 ? 100 * part / whole : 0; };
-  if (times.device_us > 0) {
-    notes.push_back(
-        fmt::format("ops take {:.6g} us of the {:.6g} us that the trace's device{} worked ({:.1f} %); {:.6g} "
-                    "us from its first record to "
-                    "its last",
-                    builder.device_us(), times.device_us, times.gpu.empty() ? "" : " (" + times.gpu + ")",
-                    share(builder.device_us(), times.device_us), times.step_us));
-    constexpr double kExplained = 95;  // [%]
-    if (share(builder.device_us(), times.device_us) < kExplained)
-      notes.emplace_back(
-          "warning: no op explains the rest of what the device did, which a simulated step leaves out");
-    if (options.gpu.empty())
-      notes.emplace_back(
-          "every GPU is taken to be as fast as the one recorded; --gpu KIND says which kind it is");
-  }
-  if (builder.host_us() > 0) {
-    notes.push_back(fmt::format("ops on the CPU take {:.6g} us{}", builder.host_us(),
-                                times.device_us > 0
-                                    ? std::string()
-                                    : fmt::format(" of the {:.6g} us from the first to the last ({:.1f} %)",
-                                                  times.step_us, share(builder.host_us(), times.step_us))));
-  }
-  if (times.by_order)
-    notes.emplace_back(
-        "the traces number their ops differently, which are matched by the order of their names");
-  if (builder.untimed() > 0)
-    notes.push_back(
-        fmt::format("{} ops are not in the Kineto trace: cost models price them", builder.untimed()));
-  return notes;
-}
-
-std::vector<std::string> Notes(const Builder& builder, const trace::ExecutionTrace& execution,
-                               const trace::Times* times, const ImportOptions& options) {
-  std::vector<std::string> notes;
-  if (times != nullptr) {
-    notes = TimeNotes(builder, *times, options);
-  } else {
-    notes.emplace_back(
-        "has no times: cost models price its ops (`stowplan graph import` with --kineto takes those "
-        "measured)");
-  }
-  notes.push_back(
-      fmt::format("{} tensors were there before: {} inputs, {} weights and what an optimizer keeps",
-                  builder.variables(), builder.inputs(), builder.variables() - builder.inputs()));
-  if (builder.inputs() == 0)
-    notes.emplace_back("nothing tells its inputs from its weights: it cannot be cut into micro-batches");
-  if (!builder.unknown().empty()) {
-    notes.push_back(
-        fmt::format("not known, priced by the bytes they move alone where no time is measured: {}",
-                    CountedText(builder.unknown())));
-  }
-  const auto count = [&](std::string_view part) {
-    return std::ranges::count_if(execution.nodes,
-                                 [&](const Node& node) { return node.name.find(part) != std::string::npos; });
-  };
-  if (const auto steps = count("ProfilerStep#"); steps > 1)
-    notes.push_back(fmt::format("holds {} steps, one behind the other; record one", steps));
-  if (!builder.collectives().empty()) {
-    notes.push_back(
-        fmt::format("one process of several: collectives are ops {}: {}",
-                    times != nullptr
-                        ? "that take the time they took here, waiting for the others included, on any machine"
-                        : "that are priced by the bytes they move alone",
-                    CountedText(builder.collectives())));
-  }
-  return notes;
-}
 
 }  // namespace
 
@@ -700,7 +563,7 @@ ImportedGraph ImportTracePair(const std::string& content, const std::string& sou
       for (auto& [kind, us] : op.cost_us_by_kind) kind = kind == "gpu" ? options.gpu : kind;
     }
   }
-  imported.notes = Notes(builder, execution, times ? &*times : nullptr, options);
+  imported.notes = trace::NotesOf(builder.seen(), execution, times ? &*times : nullptr, options);
   if (graph.ops.empty()) throw InputError(source + ": holds no op of PyTorch; record while the model runs");
   formats::CheckedAt(source, [&] { graph.Finish(); });
   return imported;
