@@ -16,12 +16,19 @@ std::set<std::size_t> Moved(const UnitPlacement& before, const UnitPlacement& af
   return moved;
 }
 
+struct Rescheduled {
+  explicit Rescheduled(std::unique_ptr<Case> made) : c(std::move(made)) {}
+
+  std::unique_ptr<Case> c;
+  Task task = MakeTask(*c->problem, "");
+  UnitTree tree = MakeUnitTree(c->graph, task.units);
+  Rescheduling rescheduling{task, tree};
+  Rng rng{1, "test"};
+};
+
 TEST(Rescheduling, MovesTheUnitsOfAClusterAlone) {
-  const auto c = RandomCase(3, {.ops = 60, .gpus = 3});
-  const Task task = MakeTask(*c->problem, "");
-  const UnitTree tree = MakeUnitTree(c->graph, task.units);
-  const Rescheduling rescheduling(task, tree);
-  Rng rng(1, "test");
+  Rescheduled made(RandomCase(3, {.ops = 60, .gpus = 3}));
+  auto& [c, task, tree, rescheduling, rng] = made;
   const UnitPlacement start = UniformPlacement(task, rng);
   int changed = 0;
   for (int i = 0; i < 50; ++i) {
@@ -43,11 +50,8 @@ TEST(Rescheduling, MovesTheUnitsOfAClusterAlone) {
 
 // A list schedule is better than chance.
 TEST(Rescheduling, PlacesBetterThanChance) {
-  const auto c = RandomCase(4, {.ops = 80, .gpus = 3});
-  const Task task = MakeTask(*c->problem, "");
-  const UnitTree tree = MakeUnitTree(c->graph, task.units);
-  const Rescheduling rescheduling(task, tree);
-  Rng rng(1, "test");
+  Rescheduled made(RandomCase(4, {.ops = 80, .gpus = 3}));
+  auto& [c, task, tree, rescheduling, rng] = made;
   Evaluator evaluator(task, {.budget = 80});
   double chance = 0, placed = 0;
   for (int i = 0; i < 40; ++i) {

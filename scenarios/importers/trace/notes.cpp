@@ -21,8 +21,7 @@ std::string CountedText(const std::map<std::string, std::int64_t>& counts) {
   return sorted.size() > kMost ? text + fmt::format(" and {} more", sorted.size() - kMost) : text;
 }
 
-std::vector<std::string> TimeNotes(const Seen& seen, const Times& times,
-                                   const ImportOptions& options) {
+std::vector<std::string> TimeNotes(const Seen& seen, const Times& times, const ImportOptions& options) {
   std::vector<std::string> notes;
   const auto share = [](double part, double whole) { return whole > 0 ? 100 * part / whole : 0; };
   if (times.device_us > 0) {
@@ -51,15 +50,14 @@ std::vector<std::string> TimeNotes(const Seen& seen, const Times& times,
     notes.emplace_back(
         "the traces number their ops differently, which are matched by the order of their names");
   if (seen.untimed > 0)
-    notes.push_back(
-        fmt::format("{} ops are not in the Kineto trace: cost models price them", seen.untimed));
+    notes.push_back(fmt::format("{} ops are not in the Kineto trace: cost models price them", seen.untimed));
   return notes;
 }
 
 }  // namespace
 
-std::vector<std::string> NotesOf(const Seen& seen, const ExecutionTrace& execution,
-                               const Times* times, const ImportOptions& options) {
+std::vector<std::string> NotesOf(const Seen& seen, const ExecutionTrace& execution, const Times* times,
+                                 const ImportOptions& options) {
   std::vector<std::string> notes;
   if (times != nullptr) {
     notes = TimeNotes(seen, *times, options);

@@ -14,8 +14,8 @@
 namespace stowplan::scenarios::trace {
 
 struct Seen {
-  double device_us = 0, host_us = 0;  // that ops take
-  std::int64_t untimed = 0;           // ops
+  double device_us = 0, host_us = 0;                         // that ops take
+  std::int64_t untimed = 0;                                  // ops
   std::map<std::string, std::int64_t> unknown, collectives;  // ops by type
   std::size_t variables = 0;
   std::size_t inputs = 0;  // of the variables
