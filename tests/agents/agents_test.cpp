@@ -63,7 +63,7 @@ TEST(Expert, HalvesKeepForwardAndBackwardOfAStageTogether) {
   EXPECT_THAT(Record("expert(rule=halves)", task), ElementsAre(ElementsAre(1, 2, 2, 1)));
 }
 
-// Depth first from the first of two chains, each op of 40 bytes on GPUs of 100: two fit on each, the fifth goes to the CPU.
+// Depth first from the first of two chains, each op of 40 bytes on GPUs of 80: two fill each, the fifth goes to the CPU.
 TEST(Expert, FillsGpusInTurnAndLeavesTheRestToTheCpu) {
   auto c = std::make_unique<Case>();
   c->Add("a", {10}, {}, 4).persistent_bytes = 36;
@@ -73,7 +73,7 @@ TEST(Expert, FillsGpusInTurnAndLeavesTheRestToTheCpu) {
   c->Add("a3", {10}, {2}, 4).persistent_bytes = 36;
   c->UseGpus(2);
   for (sim::Device& device : c->cluster.devices) {
-    if (device.device_class == sim::DeviceClass::kGpu) device.memory = 100;
+    if (device.device_class == sim::DeviceClass::kGpu) device.memory = 80;
   }
   c->Finish();
   // Order a a2 a3 b b2: a and a2 on the first, a3 and b on the second.
@@ -308,6 +308,18 @@ TEST(LocalSearch, WalksIntoTheFeasible) {
     ASSERT_TRUE(evaluator.has_best()) << agent;
     EXPECT_EQ(evaluator.best_runtime(), 300'000'000) << agent;
   }
+}
+
+// With one sample a batch and nothing of the old distribution kept, each draw is the best so far.
+TEST(CrossEntropy, FollowsTheBestOfAllSamples) {
+  const auto c = RandomCase(4, {.ops = 20, .gpus = 3, .colocate = false});
+  const Task task = MakeTask(*c->problem, "");
+  const auto tried = Record("cross_entropy(batch=1,elite=1,rate=1,explore=0)", task, 4);
+  ASSERT_THAT(tried, SizeIs(4));
+  Evaluator evaluator(task, {.budget = 2});
+  evaluator.EvaluateBatch(std::vector<UnitPlacement>{tried[0], tried[1]});
+  EXPECT_EQ(tried[2], evaluator.best());
+  EXPECT_EQ(tried[3], evaluator.best());
 }
 
 TEST(Objective, PutsOverflowFirst) {

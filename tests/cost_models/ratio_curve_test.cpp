@@ -45,6 +45,14 @@ TEST(FitRatioCurve, AConstantRatioIsFound) {
   EXPECT_EQ(curve.evidence.range, std::pair(100.0, 6000.0));
 }
 
+TEST(HeldOutMicros, EachSampleIsToldByTheOthersOfItsRatio) {
+  std::vector<RatioSample> samples;
+  for (int i = 40; i >= 1; --i) samples.push_back({1.0 * i * i, 1.5 * i * i, 100.0 * i, 0.02});
+  const std::vector<double> told = HeldOutMicros(samples);
+  for (std::size_t i = 0; i < samples.size(); ++i)
+    EXPECT_NEAR(told[i] / samples[i].measured_us, 1, 1e-9) << i;
+}
+
 // A constant launch cost on top of the structural time: the ratio falls with size, (x + 10) / x.
 TEST(FitRatioCurve, AFallingRatioIsFollowed) {
   std::vector<RatioSample> samples;
