@@ -16,7 +16,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from . import collectives, llama_cpp, llm_foundry, neusight_models, report, tensorflow_2017, timm_models, traced
+from . import layouts, llama_cpp, llm_foundry, neusight_models, report, tensorflow_2017, timm_models, traced
 from .captures import Captures
 from .simulation import Simulator
 
@@ -24,7 +24,7 @@ OPS = Path(__file__).parents[3] / "results/gpu/ops.csv"
 
 
 def all_cases(data, stowplan):
-    for source in (timm_models, llm_foundry, llama_cpp, tensorflow_2017, traced, collectives):
+    for source in (timm_models, llm_foundry, llama_cpp, tensorflow_2017, traced, layouts):
         yield from source.cases(data)
     yield from neusight_models.cases(data, stowplan)
 

@@ -8,7 +8,9 @@ OTHERS = ("neusight", "habitat", "roofline", "operators")
 GOALS = {("timm inference", "rtx3090"): 0.10, ("timm inference, sample", "rtx3090"): 0.10, ("timm inference", "rtx4090"): 0.15,
          ("timm inference", "rtx5090"): 0.15, ("timm training", "rtx3090"): 0.15,
          ("llm-foundry", "a100"): 0.06, ("llm-foundry", "h100"): 0.08, ("llama.cpp generation", "rtx3090"): 0.10, ("llama.cpp generation", "a100"): 0.10,
-         ("llama.cpp prompt", "rtx3090"): 0.15, ("llama.cpp prompt", "a100"): 0.15, ("traces", "h100"): 0.10}
+         ("llama.cpp prompt", "rtx3090"): 0.15, ("llama.cpp prompt", "a100"): 0.15, ("traces", "h100"): 0.10,
+         ("SimuMax", "b200"): 0.06, ("torchtitan", "h100"): 0.08, ("Megatron-LM", "a100"): 0.08, ("llm-foundry with FSDP", "a100"): 0.08,
+         ("llm-foundry with FSDP", "h100"): 0.08, ("Sailor", "gh200"): 0.15}
 FEWEST = 3  # rows that a family has in the table of families
 SPEED_GOAL = 0.10
 WORST = 5
@@ -34,16 +36,17 @@ def write(out, predictions, failed, taught):
     out.mkdir(parents=True, exist_ok=True)
     with (out / "measured.csv").open("w", newline="") as file:
         rows = csv.writer(file, lineterminator="\n")
-        rows.writerow(["source", "gpu", "dtype", "family", "case", "in_fit", "ratio", "roofline_ratio", *(f"peer_{peer}" for peer in OTHERS), "busy", "note",
-                       "left_out"])
+        rows.writerow(["source", "gpu", "dtype", "family", "case", "in_fit", "ratio", "roofline_ratio", *(f"peer_{peer}" for peer in OTHERS), "busy", "memory",
+                       "note", "left_out"])
         for one in predictions:
             case = one.case
             rows.writerow([*_names(case), taught(case), f"{one.ratio:.3f}", f"{one.roofline:.3f}",
-                           *(f"{case.peers[peer]:.3f}" if peer in case.peers else "" for peer in OTHERS), f"{one.busy:.2f}", case.note, case.left_out])
+                           *(f"{case.peers[peer]:.3f}" if peer in case.peers else "" for peer in OTHERS), f"{one.busy:.2f}",
+                           "" if one.memory is None else f"{one.memory:.3f}", case.note, case.left_out])
         for case, why in failed:
-            rows.writerow([*_names(case), taught(case), "", "", *("" for _ in OTHERS), "", case.note, why])
+            rows.writerow([*_names(case), taught(case), "", "", *("" for _ in OTHERS), "", "", case.note, why])
     counted = [one for one in predictions if not one.case.left_out]
-    sections = (_overview(counted), _peers(counted), _speeds(counted), _families(counted), _worst(counted), _left_out(predictions, failed))
+    sections = (_overview(counted), _peers(counted), _speeds(counted), _memory(counted), _families(counted), _worst(counted), _left_out(predictions, failed))
     head = HEAD.format(lead=_lead(counted), close=CLOSE, **{key: _percent(_median(group)) if group else "none" for key, group in _timm(counted, taught).items()})
     (out / "summary.md").write_text(head + "\n".join(_table(*section) for section in sections if section[-1]))
 
@@ -134,6 +137,14 @@ def _speeds(counted):
         median, high, bias = errors(ratios)
         rows.append([source, f"{second} / {first}", len(ratios), _percent(median), _percent(high), _percent(bias, True)])
     return f"Speed ratios between GPUs (goal: {100 * SPEED_GOAL:.0f} %)", ["source", "GPUs", "rows", "median error", "90th percentile", "bias"], rows
+
+
+def _memory(counted):
+    rows = []
+    for (source, gpu), group in _groups([one for one in counted if one.memory is not None], lambda case: (case.source, case.gpu)).items():
+        median, high, bias = errors([one.memory for one in group])
+        rows.append([source, gpu, len(group), _percent(median), _percent(high), _percent(bias, True)])
+    return "Peak of memory", ["source", "GPU", "rows", "median error", "90th percentile", "bias"], rows
 
 
 def _families(counted):

@@ -1,4 +1,5 @@
-"""Cases through the program: one GPU of unlimited memory beside a CPU, as PyTorch runs it (one host thread, program order)."""
+"""Cases through the program: one GPU of unlimited memory beside a CPU, as PyTorch runs it (one host thread, program order), or the layout's
+ranks on hosts of the program."""
 import json
 import subprocess
 from pathlib import Path
@@ -15,6 +16,9 @@ devices:
 links:
   - {{name: pcie, ends: [cpu0, gpu0], bandwidth: 12GB/s, latency: 5us}}
 """
+
+#: Hosts of the program's own clusters.
+HOSTS = {"a100": "a100_hosts", "h100": "h100_hosts", "b200": "b200_hosts"}
 
 
 class Simulator:
@@ -60,8 +64,23 @@ class Simulator:
         if case.simulate:
             step, roofline = case.simulate()
             return Prediction(case, step / case.measured_us, roofline / case.measured_us, 1)
+        if case.layout:
+            return self._predict_layout(case)
         graph = self._graph(case)
         host = () if case.host == "auto" else ("--host", case.host)
         step, busy = self.run(graph, case.gpu, *host)
         both = (busy if case.device_time else step), self.run(graph, case.gpu, *host, "--cost-model", "analytic")[case.device_time]
         return Prediction(case, *(time / case.measured_us for time in both), busy / step)
+
+    def _predict_layout(self, case):
+        gpus, a_host = case.hosts
+        graph = f"layout(of={self._graph(case)},{case.layout})"
+        cluster = f"{HOSTS[case.gpu]}(hosts={-(-gpus // a_host)},gpus={min(gpus, a_host)})"
+        times = []
+        for model in ((), ("--cost-model", "analytic")):
+            outcome = self._json("simulate", "--graph", graph, "--cluster", cluster, "--placement", "expert", "--json", "-", *model)
+            times.append(outcome["unlimited_runtime_us"])
+            if not model:
+                busiest = max(outcome["devices"], key=lambda one: one["busy_us"])
+                gib = max(one["peak_bytes"] for one in outcome["devices"] if one["name"].startswith("gpu")) / 2**30
+        return Prediction(case, *(time / case.measured_us for time in times), busiest["busy_us"] / times[0], gib / case.measured_gib if case.measured_gib else None)

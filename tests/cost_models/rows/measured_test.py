@@ -14,7 +14,7 @@ from pathlib import Path
 SOURCE, STOWPLAN = Path(sys.argv[1]), sys.argv[2]
 del sys.argv[1:3]
 sys.path.insert(0, str(SOURCE))
-from cost_models.rows.measured import collectives, llama_cpp, llm_foundry, report, scores, tensorflow_2017, timm_models, traced  # noqa: E402
+from cost_models.rows.measured import layouts, llama_cpp, llm_foundry, report, scores, tensorflow_2017, timm_models, traced  # noqa: E402
 from cost_models.rows.measured.__main__ import taught  # noqa: E402
 from cost_models.rows.measured.captures import Captures  # noqa: E402
 from cost_models.rows.measured.case import Case, Prediction  # noqa: E402
@@ -94,9 +94,25 @@ class Rows(unittest.TestCase):
         one, two = tensorflow_2017.cases(self.data)
         self.assertEqual((one.left_out, two.left_out), ("", "needs communication"))
         self.assertAlmostEqual(one.measured_us, two.measured_us)
-        for name, (_, _, _, columns) in collectives.FILES.items():
-            self.write(name, ",".join(columns) + "\n" + ",".join("1" for _ in columns) + "\n")
-        self.assertEqual({case.left_out for case in collectives.cases(self.data)}, {"needs collectives"})
+
+    def test_rows_of_many_gpus_say_their_layout(self):
+        self.write("simumax_b200.csv", "case,real_ms,real_alloc_gib\nllama3_70b_l12_tp4_pp1_dp2_mbc4_cef,409.8,39.07\n"
+                   "deepseekv2_tp1_ep8_pp1_dp8_l4_mbc4_cef,366.6,45.63\nllama3_70b_l12_tp2_cp4_pp1_dp1_seq131072_mbc4_cef,11315.7,112.67\n")
+        self.write("torchtitan_h100.csv", "model,gpus,fsdp,tp,pp,cp,schedule,local_batch,global_batch,seq,checkpointing,techniques,measured_tok_s_gpu,peak_gib\n"
+                   "llama3.1-8b,8,8,1,1,1,,2,16,8192,selective,eager bf16,5762,82.4\n")
+        self.write("megatron_a100_2021.csv", "model,heads,hidden,layers,tp,pp,gpus,global_batch,measured_tflops_gpu\n7.5B,32,4096,36,4,1,128,512,142\n"
+                   "145.6B,96,12288,80,8,8,1536,2304,148\n")
+        self.write("llm_foundry.csv", "gpu,model,seq,gpus,micro,checkpointing,measured_tok_s_gpu\nh100_80gb,7b,2048,512,6,0,9670.0\n")
+        self.write("sailor.csv", "file,gpus,pp,dp,tp,mbs,gbs,real_s,max_mem\nm/N2.json,RTX-3090:2;Titan-RTX:2,2,1,[2],2,256,119.8,4130340864\n")
+        dense, experts, context, titan, megatron, virtual, foundry, mixed = layouts.cases(self.data)
+        self.assertEqual(dense.layout, "tensor=4,pipeline=1,data=2,micro_batches=4,zero=1,sequence=yes")
+        self.assertEqual((dense.hosts, dense.measured_us, dense.units, dense.measured_gib), ((8, 8), 409.8e3, 4096 * 8, 39.07))
+        self.assertEqual([case.left_out for case in (experts, context, virtual, mixed)], ["experts", "context parallel", "interleaved stages", "mixed GPUs"])
+        self.assertAlmostEqual(titan.measured_us, 2 * 8192 / 5762 * 1e6)
+        self.assertEqual(megatron.layout, "tensor=4,pipeline=1,data=32,micro_batches=1,recompute=full")
+        # 7.5 x 10^9 weights, each in 8 FLOP a token: with the paper's formula a step of 512 x 2048 tokens takes 3.6 s.
+        self.assertAlmostEqual(megatron.measured_us / 1e6, 8 * 7.5e9 * 512 * 2048 / 128 / 142e12, delta=0.3)
+        self.assertEqual((foundry.layout, foundry.hosts), ("data=512,zero=3,recompute=none", (512, 8)))
 
     def test_a_sample_has_every_family_and_is_the_same_again(self):
         rows = [{"model": f"{family}{i}"} for family, count in (("a", 60), ("b", 39), ("c", 1)) for i in range(count)]
@@ -170,7 +186,7 @@ class Table(unittest.TestCase):
     def test_ratios_are_in_the_file_and_errors_in_the_summary(self):
         rows = [prediction("timm training", "rtx3090", "one", 100, 1.1), prediction("timm training", "rtx3090", "two", 300, 1.3, peers={"neusight": 0.9}),
                 prediction("timm training", "rtx3090", "three", 900, 7, left_out="broken")]
-        failed = [(Case("SimuMax", "b200", "bf16", "llama", "four", 0), "needs collectives")]
+        failed = [(Case("SimuMax", "b200", "bf16", "llama", "four", 0), "experts")]
         with tempfile.TemporaryDirectory() as folder:
             report.write(Path(folder), rows, failed, lambda case: "no")
             with (Path(folder) / "measured.csv").open(newline="") as file:
@@ -178,7 +194,7 @@ class Table(unittest.TestCase):
             summary = (Path(folder) / "summary.md").read_text()
         self.assertEqual([row["ratio"] for row in written], ["1.100", "1.300", "7.000", ""])
         self.assertEqual(written[1]["peer_neusight"], "0.900")
-        self.assertEqual([row["left_out"] for row in written], ["", "", "broken", "needs collectives"])
+        self.assertEqual([row["left_out"] for row in written], ["", "", "broken", "experts"])
         self.assertIn("| timm training | rtx3090 | f16 | 2 | 20.0 % | 28.0 % | +20.0 % | 1.00 | – | 140.0 % | 15 % |", summary)
         self.assertIn("| timm training | broken | 1 |", summary)
         self.assertNotIn("## Speed ratios", summary)  # nothing ran on two GPUs
