@@ -169,8 +169,8 @@ class CatalogueImpl : public Catalogue {
   void ReadLinks(const formats::Document& document) {
     formats::CheckFormat(document, "stowplan.links", 1);
     static constexpr std::string_view kTop[] = {"format", "version", "links"};
-    static constexpr std::string_view kKeys[] = {"name",  "description", "fabric", "bandwidth", "latency",
-                                                 "curve", "both",        "line_rate"};
+    static constexpr std::string_view kKeys[] = {"name",    "description", "fabric", "bandwidth",
+                                                 "latency", "curve",       "both",   "line_rate"};
     static constexpr std::string_view kFabrics[] = {"nvlink", "pcie", "socket", "network"};
     for (const Value entry : Fields(document.root(), kTop).Require("links").items()) {
       const Fields fields(entry, kKeys);

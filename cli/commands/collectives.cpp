@@ -1,4 +1,6 @@
 // stowplan collectives: how long collectives take on a cluster, and why.
+#include "cost_models/collectives/collectives.h"
+
 #include <algorithm>
 #include <map>
 #include <numeric>
@@ -9,7 +11,6 @@
 
 #include "cli/commands/commands.h"
 #include "cli/reference.h"
-#include "cost_models/collectives/collectives.h"
 #include "output/console.h"
 #include "problem/options.h"
 #include "scenarios/scenarios.h"
@@ -39,16 +40,20 @@ class CollectivesCommand : public Command {
  public:
   void Declare(CLI::App& app) override {
     app.add_option("CLUSTER", cluster_, "a cluster or a cluster file")->required()->option_text(" ");
-    app.add_option("--type", type_, fmt::format("{}; else the first four of them",
-                                                JoinNames(cost_models::CollectiveTypeNames())))
+    app.add_option(
+           "--type", type_,
+           fmt::format("{}; else the first four of them", JoinNames(cost_models::CollectiveTypeNames())))
         ->option_text("TYPE");
-    problem::Whole(app.add_option("--ranks", ranks_, "how many ranks; else all accelerators"), 2, kMost)->option_text("K");
+    problem::Whole(app.add_option("--ranks", ranks_, "how many ranks; else all accelerators"), 2, kMost)
+        ->option_text("K");
     problem::Whole(app.add_option("--stride", stride_, "accelerators from one rank to the next"), 1, kMost)
         ->capture_default_str()
         ->option_text("S");
-    app.add_option("--bytes", bytes_, "whole buffers, as nccl-tests counts them: 16MiB; else 64 KiB to 1 GiB")->option_text("SIZE");
+    app.add_option("--bytes", bytes_, "whole buffers, as nccl-tests counts them: 16MiB; else 64 KiB to 1 GiB")
+        ->option_text("SIZE");
     app.add_option("--collectives", model_, "what prices them")->capture_default_str()->option_text("MODEL");
-    problem::JsonFile(app.add_option("--json", json_, "write JSON to this file; - is standard output"))->option_text("FILE");
+    problem::JsonFile(app.add_option("--json", json_, "write JSON to this file; - is standard output"))
+        ->option_text("FILE");
     AddExamples(app, {"stowplan collectives 'h100_hosts(hosts=2)' --type all-reduce --bytes 512MiB",
                       "stowplan collectives a100 --ranks 4"});
   }
@@ -60,7 +65,8 @@ class CollectivesCommand : public Command {
     std::vector<Line> lines;
     for (const CollectiveType type : Types()) {
       for (const sim::Bytes bytes : Sizes())
-        lines.push_back({type, bytes, ranks, model->Explain({.type = type, .bytes = bytes, .devices = ranks})});
+        lines.push_back(
+            {type, bytes, ranks, model->Explain({.type = type, .bytes = bytes, .devices = ranks})});
     }
     if (json_.empty()) {
       Print(cluster, lines);
@@ -75,17 +81,20 @@ class CollectivesCommand : public Command {
   std::vector<sim::DeviceIndex> Ranks(const sim::Cluster& cluster) const {
     std::vector<sim::DeviceIndex> accelerators;
     for (sim::DeviceIndex d = 0; d < cluster.size(); ++d) {
-      if (cluster.devices[static_cast<std::size_t>(d)].device_class == sim::DeviceClass::kGpu) accelerators.push_back(d);
+      if (cluster.devices[static_cast<std::size_t>(d)].device_class == sim::DeviceClass::kGpu)
+        accelerators.push_back(d);
     }
     const auto there = static_cast<std::int64_t>(accelerators.size());
     const std::int64_t most = (there + stride_ - 1) / stride_;
     const std::int64_t ranks = ranks_ == 0 ? most : ranks_;
     if (ranks > most || ranks < 2) {
-      throw InputError(fmt::format("--ranks {} --stride {}: cluster {} has {} accelerators; at most {} ranks fit.", ranks,
-                                   stride_, cluster.name, there, most));
+      throw InputError(
+          fmt::format("--ranks {} --stride {}: cluster {} has {} accelerators; at most {} ranks fit.", ranks,
+                      stride_, cluster.name, there, most));
     }
     std::vector<sim::DeviceIndex> chosen;
-    for (std::int64_t rank = 0; rank < ranks; ++rank) chosen.push_back(accelerators[static_cast<std::size_t>(rank * stride_)]);
+    for (std::int64_t rank = 0; rank < ranks; ++rank)
+      chosen.push_back(accelerators[static_cast<std::size_t>(rank * stride_)]);
     return chosen;
   }
 
@@ -97,8 +106,8 @@ class CollectivesCommand : public Command {
     const auto type = cost_models::CollectiveTypeNamed(type_);
     if (type) return {*type};
     const std::vector<std::string> names = cost_models::CollectiveTypeNames();
-    throw InputError(fmt::format("--type {}: there is no such collective{}; there are {}.", type_, DidYouMean(type_, names),
-                                 JoinNames(names)));
+    throw InputError(fmt::format("--type {}: there is no such collective{}; there are {}.", type_,
+                                 DidYouMean(type_, names), JoinNames(names)));
   }
 
   std::vector<sim::Bytes> Sizes() const {

@@ -46,8 +46,8 @@ class Reckoning {
     const auto& correction = n_.tree_correction[p];
     const auto power = static_cast<std::size_t>(Log2Down(std::max(bytes / 64, 1.0)));
     if (power < correction.size()) bandwidth *= correction[power];
-    const double hops = (g_.ranks_per_host - 1) * Inside(n_.tree)[p] +
-                        Log2Down(g_.hosts) * (n_.tree.network[p] + g_.latency);
+    const double hops =
+        (g_.ranks_per_host - 1) * Inside(n_.tree)[p] + Log2Down(g_.hosts) * (n_.tree.network[p] + g_.latency);
     return n_.tree.start[p] + 2 * hops + 2 * bytes / bandwidth;
   }
 
@@ -63,14 +63,16 @@ class Reckoning {
   double AllToAll(double bytes, double host_part) const {
     const double peers = g_.ranks - g_.ranks_per_host;
     const double lines = bytes * g_.exchange;
-    return n_.ring.start[IndexOf(Protocol::kSimple)] + n_.ring.network[IndexOf(Protocol::kSimple)] + g_.latency + peers * n_.post +
-           std::max(lines, host_part);
+    return n_.ring.start[IndexOf(Protocol::kSimple)] + n_.ring.network[IndexOf(Protocol::kSimple)] +
+           g_.latency + peers * n_.post + std::max(lines, host_part);
   }
 
  private:
   static constexpr double kPlateau = 64;  // bytes for each rank
 
-  const ByProtocol& Inside(const NetworkConstants::Hops& hops) const { return g_.has_nvlink ? hops.nvlink : hops.pcie; }
+  const ByProtocol& Inside(const NetworkConstants::Hops& hops) const {
+    return g_.has_nvlink ? hops.nvlink : hops.pcie;
+  }
   double LlMost() const { return g_.hosts <= 2 ? n_.ll_two_hosts : n_.ll_more_hosts; }
   // NCCL trusts it between hosts only where GPUs and their NICs are close.
   bool HasLl128() const { return g_.has_nvlink && g_.has_own_nics; }

@@ -20,7 +20,7 @@ struct HostGroup {
   double exchange = 0;        // [us] that each byte of an all-to-all's tensors takes at the fullest line
   double latency = 0;         // [us] of a path between hosts beyond that of InfiniBand
   bool has_nvlink = false;
-  bool has_own_nics = false;  // each GPU its own
+  bool has_own_nics = false;           // each GPU its own
   const HostLaw* in_switch = nullptr;  // of all-reduces where switches add up
   double slowness = 1;                 // of the links, for in_switch
 };

@@ -12,7 +12,7 @@
 
 namespace stowplan::cost_models {
 
-std::string_view ToString(sim::CollectiveType type);                             // "all-reduce"
+std::string_view ToString(sim::CollectiveType type);                            // "all-reduce"
 std::optional<sim::CollectiveType> CollectiveTypeNamed(std::string_view name);  // empty if unknown
 std::vector<std::string> CollectiveTypeNames();                                 // in the order of the enum
 

@@ -6,7 +6,6 @@
 namespace stowplan::cost_models {
 namespace {
 
-
 // Links whose kind the catalogue does not have, such as calibrated ones: no PCI Express of today is as wide.
 constexpr double kWiderThanPcie = 70e9;  // [B/s]
 
@@ -56,7 +55,8 @@ HostMap::HostMap(const sim::Cluster& cluster, const Catalogue& catalogue) : devi
   for (std::size_t host = 0; host < shares.size(); ++host) shares[host] = !nics_of_host_[host].empty();
   for (std::size_t d = 0; d < devices; ++d) {
     auto& nics = nics_of_host_[static_cast<std::size_t>(host_[d])];
-    if (!shares[static_cast<std::size_t>(host_[d])]) nics.insert(nics.end(), nics_of_device_[d].begin(), nics_of_device_[d].end());
+    if (!shares[static_cast<std::size_t>(host_[d])])
+      nics.insert(nics.end(), nics_of_device_[d].begin(), nics_of_device_[d].end());
   }
 }
 
@@ -115,8 +115,9 @@ void HostMap::ReadNetwork(const sim::Link& link, const LinkSheet& sheet, std::ve
       uplink_latency_ = std::max(uplink_latency_, nic.latency);
       continue;
     }
-    auto& nics = node < devices_ && !is_cpu_[static_cast<std::size_t>(node)] ? nics_of_device_[static_cast<std::size_t>(node)]
-                                                                           : nics_of_host_[static_cast<std::size_t>(host)];
+    auto& nics = node < devices_ && !is_cpu_[static_cast<std::size_t>(node)]
+                     ? nics_of_device_[static_cast<std::size_t>(node)]
+                     : nics_of_host_[static_cast<std::size_t>(host)];
     nics.push_back({nic.rate, nic.latency, LeafOf(other, leaf_of)});
   }
 }

@@ -29,11 +29,17 @@ class HostMap {
 
   std::int32_t host(sim::DeviceIndex device) const { return host_[static_cast<std::size_t>(device)]; }
   // Its own ones.
-  std::span<const Nic> nics(sim::DeviceIndex device) const { return nics_of_device_[static_cast<std::size_t>(device)]; }
+  std::span<const Nic> nics(sim::DeviceIndex device) const {
+    return nics_of_device_[static_cast<std::size_t>(device)];
+  }
   // Those that no accelerator has for itself; all where each has one.
-  std::span<const Nic> host_nics(std::int32_t host) const { return nics_of_host_[static_cast<std::size_t>(host)]; }
+  std::span<const Nic> host_nics(std::int32_t host) const {
+    return nics_of_host_[static_cast<std::size_t>(host)];
+  }
   std::int32_t leaves() const { return static_cast<std::int32_t>(uplink_.size()); }
-  double uplink(std::int32_t leaf) const { return uplink_[static_cast<std::size_t>(leaf)]; }  // [B/us]; 0 = none
+  double uplink(std::int32_t leaf) const {
+    return uplink_[static_cast<std::size_t>(leaf)];
+  }  // [B/us]; 0 = none
 
   // [B/s] of a device's NVLinks: to switches, and to the devices of `group`, which is sorted; and of the widest of its other links
   // inside the host.
@@ -55,8 +61,8 @@ class HostMap {
   std::int32_t LeafOf(std::int32_t node, std::vector<std::int32_t>& leaf_of);
 
   const sim::DeviceIndex devices_;
-  std::vector<std::int32_t> root_;  // by node: the node that stands for its host
-  std::vector<std::int32_t> host_;  // by device
+  std::vector<std::int32_t> root_;          // by node: the node that stands for its host
+  std::vector<std::int32_t> host_;          // by device
   std::vector<std::int32_t> host_of_node_;  // -1: of the network
   std::vector<bool> is_cpu_;                // by device
   std::vector<std::vector<Nic>> nics_of_device_, nics_of_host_;

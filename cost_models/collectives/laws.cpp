@@ -67,8 +67,8 @@ void ReadTrees(const Fields& top, NetworkConstants& network) {
 }
 
 NetworkConstants ReadNetwork(Value entry) {
-  static constexpr std::string_view kTop[] = {"source",         "efficiency", "post",  "ring",           "tree",
-                                              "in_switch_tree", "ll",         "ll128", "tree_correction"};
+  static constexpr std::string_view kTop[] = {
+      "source", "efficiency", "post", "ring", "tree", "in_switch_tree", "ll", "ll128", "tree_correction"};
   static constexpr std::string_view kRing[] = {"start", "nvlink", "pcie", "network", "plateau"};
   static constexpr std::string_view kLl[] = {"share", "two_hosts", "more_hosts"};
   static constexpr std::string_view kLl128[] = {"share", "one_rank_a_host"};
@@ -93,13 +93,15 @@ NetworkConstants ReadNetwork(Value entry) {
 }
 
 HostLaw::Knot ReadKnot(Value entry, const std::vector<HostLaw::Knot>& before) {
-  if (!entry.IsList() || entry.size() != 3) entry.Fail("must be [bytes, start, step], such as [512B, 8, 0.1]");
+  if (!entry.IsList() || entry.size() != 3)
+    entry.Fail("must be [bytes, start, step], such as [512B, 8, 0.1]");
   auto part = entry.items().begin();
   HostLaw::Knot knot{};
   knot.bytes = static_cast<double>((*part).ByteCount());
   knot.start = (*++part).Number(0, kMost);
   knot.step = (*++part).Number(0, kMost);
-  if (!before.empty() && knot.bytes <= before.back().bytes) entry.Fail("must have more bytes than the knot before it");
+  if (!before.empty() && knot.bytes <= before.back().bytes)
+    entry.Fail("must have more bytes than the knot before it");
   return knot;
 }
 
@@ -135,25 +137,32 @@ HostLaw::Knot At(const std::vector<HostLaw::Knot>& knots, double bytes) {
   if (right == knots.end()) --right;
   const auto left = right - 1;
   const double share = (bytes - left->bytes) / (right->bytes - left->bytes);
-  return {bytes, left->start + share * (right->start - left->start), left->step + share * (right->step - left->step)};
+  return {bytes, left->start + share * (right->start - left->start),
+          left->step + share * (right->step - left->step)};
 }
 
 }  // namespace
 
 double StepsOf(CollectiveType type, double ranks) {
   switch (type) {
-    case CollectiveType::kAllReduce: return 2 * (ranks - 1);
+    case CollectiveType::kAllReduce:
+      return 2 * (ranks - 1);
     case CollectiveType::kBroadcast:
-    case CollectiveType::kReduce: return ranks;  // all chunks pass each rank
-    default: return ranks - 1;
+    case CollectiveType::kReduce:
+      return ranks;  // all chunks pass each rank
+    default:
+      return ranks - 1;
   }
 }
 
 double HopsOf(CollectiveType type, double ranks) {
   switch (type) {
-    case CollectiveType::kAllReduce: return 2 * (ranks - 1);
-    case CollectiveType::kAllToAll: return PortableLog(ranks) / PortableLog(2);  // sends begin together
-    default: return ranks - 1;
+    case CollectiveType::kAllReduce:
+      return 2 * (ranks - 1);
+    case CollectiveType::kAllToAll:
+      return PortableLog(ranks) / PortableLog(2);  // sends begin together
+    default:
+      return ranks - 1;
   }
 }
 
@@ -188,7 +197,8 @@ CollectiveData ParseCollectiveData(std::string_view yaml, const std::string& sou
   CollectiveData data{ReadNetwork(top.Require("network")), {}};
   for (const Value entry : top.Require("laws").items()) {
     HostLaw law = ReadLaw(entry);
-    if (std::ranges::any_of(data.laws, [&](const HostLaw& other) { return other.gpu == law.gpu && other.type == law.type; }))
+    if (std::ranges::any_of(
+            data.laws, [&](const HostLaw& other) { return other.gpu == law.gpu && other.type == law.type; }))
       entry.Fail("is a second law of its GPU and type");
     data.laws.push_back(std::move(law));
   }
@@ -196,7 +206,8 @@ CollectiveData ParseCollectiveData(std::string_view yaml, const std::string& sou
 }
 
 const CollectiveData& BuiltinCollectiveData() {
-  static const CollectiveData data = ParseCollectiveData(EmbeddedCollectives(), "cost_models/data/collectives.yaml");
+  static const CollectiveData data =
+      ParseCollectiveData(EmbeddedCollectives(), "cost_models/data/collectives.yaml");
   return data;
 }
 

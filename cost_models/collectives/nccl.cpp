@@ -27,7 +27,8 @@ using sim::DeviceIndex;
 
 constexpr int kTypes = 6;
 
-constexpr double kInfiniband = 19.1;  // [us] of a path over NDR InfiniBand (links.yaml), which NCCL's constants stand for
+constexpr double kInfiniband =
+    19.1;  // [us] of a path over NDR InfiniBand (links.yaml), which NCCL's constants stand for
 
 struct Choice {
   HostLaw law;
@@ -65,7 +66,8 @@ class LawChooser {
  private:
   double LinkBandwidth(const HostLaw& law) const {
     const LinkSheet* const sheet = catalogue_.FindLinkSheet(law.link);
-    return static_cast<double>((sheet != nullptr ? sheet : BuiltinCatalogue().FindLinkSheet(law.link))->kind.bandwidth);
+    return static_cast<double>(
+        (sheet != nullptr ? sheet : BuiltinCatalogue().FindLinkSheet(law.link))->kind.bandwidth);
   }
   bool IsNvlink(const HostLaw& law) const { return law.link.starts_with("nv"); }
 
@@ -78,7 +80,8 @@ class LawChooser {
       if (IsNvlink(law) != nvlink) continue;
       double distance = std::abs(PortableLog(bandwidth / LinkBandwidth(law)));
       const DeviceSheet* const measured = catalogue_.FindSheet(law.gpu);
-      if (sheet != nullptr && measured != nullptr && !sheet->chip.empty() && sheet->chip == measured->chip) distance -= kMuch;
+      if (sheet != nullptr && measured != nullptr && !sheet->chip.empty() && sheet->chip == measured->chip)
+        distance -= kMuch;
       if (law.gpu == kind) distance -= 2 * kMuch;
       if (nearest == nullptr || distance < least) {
         nearest = &law;
@@ -140,7 +143,8 @@ class Group {
 // What the NICs of a group's hosts can do together.
 class Rails {
  public:
-  Rails(const Group& group, const HostMap& hosts, double efficiency) : group_(group), hosts_(hosts), efficiency_(efficiency) {
+  Rails(const Group& group, const HostMap& hosts, double efficiency)
+      : group_(group), hosts_(hosts), efficiency_(efficiency) {
     for (std::size_t host = 0; host < group.hosts(); ++host) AddHost(group.of_host(host));
   }
 
@@ -153,7 +157,8 @@ class Rails {
     if (hosts_.leaves() > 1) CountFlows();
     double rate = least_;
     for (std::int32_t leaf = 0; crosses_ && leaf < hosts_.leaves(); ++leaf) {
-      const double flows = std::max(out_[static_cast<std::size_t>(leaf)], in_[static_cast<std::size_t>(leaf)]);
+      const double flows =
+          std::max(out_[static_cast<std::size_t>(leaf)], in_[static_cast<std::size_t>(leaf)]);
       if (flows > 0 && hosts_.uplink(leaf) > 0)
         rate = std::min(rate, hosts_.uplink(leaf) * efficiency_ * static_cast<double>(rails_) / flows);
     }
@@ -170,13 +175,15 @@ class Rails {
       const auto inside = static_cast<double>(group_.of_host(host).size());
       const double out = inside * (ranks - inside) / ranks;
       longest = std::max(longest, out / rate_[host]);
-      for (const Nic& nic : nics_[host]) load[static_cast<std::size_t>(nic.leaf)] += out / static_cast<double>(nics_[host].size());
+      for (const Nic& nic : nics_[host])
+        load[static_cast<std::size_t>(nic.leaf)] += out / static_cast<double>(nics_[host].size());
       for (const std::int32_t leaf : LeavesOf(nics_[host])) ++members[static_cast<std::size_t>(leaf)];
     }
     const auto hosts = static_cast<double>(group_.hosts());
     for (std::size_t leaf = 0; leaf < load.size(); ++leaf) {
       const double uplink = hosts_.uplink(static_cast<std::int32_t>(leaf)) * efficiency_;
-      if (uplink > 0) longest = std::max(longest, load[leaf] * (hosts - members[leaf]) / (hosts - 1) / uplink);
+      if (uplink > 0)
+        longest = std::max(longest, load[leaf] * (hosts - members[leaf]) / (hosts - 1) / uplink);
     }
     return longest;
   }
@@ -184,7 +191,8 @@ class Rails {
  private:
   void AddHost(std::span<const DeviceIndex> ranks) {
     std::vector<Nic> nics;
-    for (const DeviceIndex rank : ranks) nics.insert(nics.end(), hosts_.nics(rank).begin(), hosts_.nics(rank).end());
+    for (const DeviceIndex rank : ranks)
+      nics.insert(nics.end(), hosts_.nics(rank).begin(), hosts_.nics(rank).end());
     double most = std::numeric_limits<double>::infinity();
     if (nics.empty()) {
       own_ = false;
@@ -254,13 +262,16 @@ class NcclCollectives : public CollectiveModel {
     }
   }
 
-  sim::Picos TimeOf(const sim::CollectiveShape& collective) const override { return Rounded(Price(collective).us); }
+  sim::Picos TimeOf(const sim::CollectiveShape& collective) const override {
+    return Rounded(Price(collective).us);
+  }
 
   CollectivePrice Explain(const sim::CollectiveShape& collective) const override {
     const Found found = Price(collective);
     CollectivePrice price{Rounded(found.us), found.algorithm, found.hosts, found.evidence};
     if (found.choice != nullptr) price.evidence = found.choice->evidence;
-    if (found.hosts > 1 && found.choice != nullptr) price.evidence = std::string(kBetween) + "; inside, " + price.evidence;
+    if (found.hosts > 1 && found.choice != nullptr)
+      price.evidence = std::string(kBetween) + "; inside, " + price.evidence;
     return price;
   }
 
@@ -293,7 +304,8 @@ class NcclCollectives : public CollectiveModel {
     const auto choose = [&](bool on_nvlink, double bandwidth) {
       Choices choices;
       for (int type = 0; type < kTypes; ++type)
-        choices[static_cast<std::size_t>(type)] = chooser.Choose(kind, on_nvlink, bandwidth, static_cast<CollectiveType>(type));
+        choices[static_cast<std::size_t>(type)] =
+            chooser.Choose(kind, on_nvlink, bandwidth, static_cast<CollectiveType>(type));
       return choices;
     };
     if (nvlink > 0) sort.nvlink = choose(true, nvlink);
@@ -330,7 +342,8 @@ class NcclCollectives : public CollectiveModel {
 
   // Null where no link inside the host is known.
   const Choice* ChoiceOf(std::int32_t sort, bool nvlink, CollectiveType type) const {
-    const auto& choices = nvlink ? sorts_[static_cast<std::size_t>(sort)].nvlink : sorts_[static_cast<std::size_t>(sort)].pcie;
+    const auto& choices =
+        nvlink ? sorts_[static_cast<std::size_t>(sort)].nvlink : sorts_[static_cast<std::size_t>(sort)].pcie;
     return choices ? &(*choices)[static_cast<std::size_t>(type)] : nullptr;
   }
 
@@ -342,7 +355,8 @@ class NcclCollectives : public CollectiveModel {
       const Choice* const choice = ChoiceOf(sort, inside.nvlink, type);
       if (choice == nullptr) continue;
       const double slowness = choice->bandwidth / bandwidth;
-      Found found{choice->law.Ring(ranks, bytes, slowness), type == CollectiveType::kAllToAll ? "pairwise" : "ring", 1, choice};
+      Found found{choice->law.Ring(ranks, bytes, slowness),
+                  type == CollectiveType::kAllToAll ? "pairwise" : "ring", 1, choice};
       if (choice->law.in_switch) {
         const double in_switch = choice->law.InSwitchTime(ranks, bytes, slowness);
         if (in_switch < found.us) found = {in_switch, "in-switch", 1, choice};
@@ -380,7 +394,8 @@ class NcclCollectives : public CollectiveModel {
   }
 
   // What the links inside one more host do to the group.
-  void AddInside(CollectiveType type, std::span<const DeviceIndex> devices, HostGroup& of, Found& found) const {
+  void AddInside(CollectiveType type, std::span<const DeviceIndex> devices, HostGroup& of,
+                 Found& found) const {
     if (devices.size() == 1) {
       of.has_nvlink = of.has_nvlink && hosts_.all_nvlink(devices.front()) > 0;
       return;
@@ -414,7 +429,8 @@ class NcclCollectives : public CollectiveModel {
       }
       slowest = std::max(slowest, latency + longest);
     }
-    return {StepsOf(type, group.ranks()) * sim::ToMicros(slowest), "ring", static_cast<int>(group.hosts()), nullptr, kRingOfLinks};
+    return {StepsOf(type, group.ranks()) * sim::ToMicros(slowest), "ring", static_cast<int>(group.hosts()),
+            nullptr, kRingOfLinks};
   }
 
   const sim::Cluster& cluster_;

@@ -44,7 +44,8 @@ std::vector<std::string> CollectiveTypeNames() {
 
 double BusBandwidth(CollectiveType type, sim::Bytes bytes, std::int64_t ranks, sim::Picos time) {
   if (time == 0) return 0;
-  return static_cast<double>(bytes) * kTypeRows[static_cast<std::size_t>(type)].share(static_cast<double>(ranks)) /
+  return static_cast<double>(bytes) *
+         kTypeRows[static_cast<std::size_t>(type)].share(static_cast<double>(ranks)) /
          (sim::ToMicros(time) * 1e-6);
 }
 
