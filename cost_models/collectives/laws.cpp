@@ -172,11 +172,17 @@ double HostLaw::Crowd(double ranks) const {
 }
 
 double HostLaw::Ring(double ranks, double bytes, double slowness) const {
-  const Knot at = At(knots, bytes / ranks);
-  // What a start is longer for long chunks, they take on the links.
-  const double first = std::min(at.start, knots.front().start);
-  return first + (at.start - first) * slowness + HopsOf(type, ranks) * hop +
-         StepsOf(type, ranks) * Crowd(ranks) * at.step * slowness;
+  const double crowd = Crowd(ranks);
+  const auto time = [&](const Knot& at) {
+    // What a start is longer for long chunks, they take on the links.
+    const double first = std::min(at.start, knots.front().start);
+    return first + (at.start - first) * slowness + HopsOf(type, ranks) * hop +
+           StepsOf(type, ranks) * crowd * at.step * slowness;
+  };
+  double longest = time(At(knots, bytes / ranks));
+  for (const Knot& knot : knots)  // fewer bytes take no longer
+    if (knot.bytes < bytes / ranks) longest = std::max(longest, time(knot));
+  return longest;
 }
 
 double HostLaw::InSwitchTime(double ranks, double bytes, double slowness) const {

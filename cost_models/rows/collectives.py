@@ -9,7 +9,7 @@ Of b bytes on k ranks each rank sends chunks of c = b / k in n steps, so that th
     start(c) + hops(k) hop + n(k) (k / 2)^crowding step(c)
 
 with n = k - 1, twice that for an all-reduce; as many hops, but log2 k for an all-to-all, whose sends begin together. `start` and `step`
-are straight between knots. `crowding` is 0 where each GPU has links of its own to a switch. Where NVSwitches add up (in f16, not in 8
+are straight between knots, and more bytes never take less. `crowding` is 0 where each GPU has links of its own to a switch. Where NVSwitches add up (in f16, not in 8
 bits), an all-reduce may also take in_switch: start + (1 + 1/k) b / rate, and takes the faster one.
 
 Rewrites the laws of cost_models/data/collectives.yaml, fitted to all rows, and writes OUT/collectives.csv: errors on a fifth of the shapes
@@ -176,7 +176,9 @@ class Law:
         self.loss = statistics.fmean(min(error, 0.5) for error in errors)
 
     def us(self, row):
-        return sum(term * value for term, value in zip(terms(row, self.crowding), self.unknowns))
+        """Fewer bytes take no longer."""
+        smaller = [Row(row.kind, row.ranks, knot * row.ranks, 1, row.half) for knot in KNOTS if knot * row.ranks < row.size]
+        return max(sum(term * value for term, value in zip(terms(one, self.crowding), self.unknowns)) for one in [row, *smaller])
 
 
 def in_switch(rows):

@@ -135,6 +135,11 @@ TEST(Collectives, OfADomainOf72SumInItsSwitches) {
   EXPECT_GT(sim::ToMicros(price.time), 1334.56 / 1.25);
 }
 
+// What gtest calls a case.
+void PrintTo(const scenarios::ClusterRow& row, std::ostream* out) {
+  *out << row.name;
+}
+
 class EveryMachine : public ::testing::TestWithParam<scenarios::ClusterRow> {};
 
 TEST_P(EveryMachine, PricesCollectivesConsistently) {
@@ -147,7 +152,7 @@ TEST_P(EveryMachine, PricesCollectivesConsistently) {
       const double us = machine.Micros(type, bytes);
       EXPECT_EQ(sim::ToMicros(price.time), us);
       EXPECT_FALSE(price.algorithm.empty() || price.evidence.empty());
-      EXPECT_GT(us, before * 0.9) << ToString(type) << " of " << bytes << " bytes";
+      EXPECT_GE(us, before) << ToString(type) << " of " << bytes << " bytes";
       before = us;
     }
     std::vector<sim::DeviceIndex> reversed(machine.gpus().rbegin(), machine.gpus().rend());
