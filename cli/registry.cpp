@@ -23,6 +23,8 @@ const std::vector<CommandRow>& Commands() {
        MakeCalibrateCommand},
       {"validate", "simulated against measured step times over many placements; measures with --record",
        MakeValidateCommand},
+      {"collectives", "how long all-reduces and other collectives take on a cluster, and by which algorithm",
+       MakeCollectivesCommand},
       {"speed", "how many ops a second the simulator does", MakeSpeedCommand},
       {"completion", "lets bash, zsh or fish complete verbs, options and names", MakeCompletionCommand},
       {"man", "the manual pages", MakeManCommand},

@@ -169,13 +169,18 @@ class CatalogueImpl : public Catalogue {
   void ReadLinks(const formats::Document& document) {
     formats::CheckFormat(document, "stowplan.links", 1);
     static constexpr std::string_view kTop[] = {"format", "version", "links"};
-    static constexpr std::string_view kKeys[] = {"name",    "description", "bandwidth",
-                                                 "latency", "curve",       "both"};
+    static constexpr std::string_view kKeys[] = {"name",    "description", "fabric", "bandwidth",
+                                                 "latency", "curve",       "both",   "line_rate"};
+    static constexpr std::string_view kFabrics[] = {"nvlink", "pcie", "socket", "network"};
     for (const Value entry : Fields(document.root(), kTop).Require("links").items()) {
       const Fields fields(entry, kKeys);
       LinkSheet sheet;
       sheet.kind.name = fields.Require("name").Name();
       sheet.description = fields.Require("description").Name();
+      if (const auto fabric = fields.Find("fabric"))
+        sheet.fabric = static_cast<Fabric>(fabric->Choice(kFabrics));
+      if (const auto rate = fields.Find("line_rate"))
+        sheet.line_rate = static_cast<double>(Sourced(*rate, "line_rate", &sheet.numbers).Bandwidth());
       sheet.kind.bandwidth = Sourced(fields.Require("bandwidth"), "bandwidth", &sheet.numbers).Bandwidth();
       sheet.kind.latency = Sourced(fields.Require("latency"), "latency", &sheet.numbers).Time();
       if (const auto curve = fields.Find("curve")) ReadCurve(*curve, &sheet);

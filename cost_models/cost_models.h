@@ -88,9 +88,14 @@ struct DeviceSheet {
   bool HasRates() const { return peak_f32 > 0 && memory_bandwidth > 0; }
 };
 
+// What kind of link it is. Links of a network join hosts, all others are within one.
+enum class Fabric : std::uint8_t { kNvlink, kPcie, kSocket, kNetwork };
+
 struct LinkSheet {
   sim::LinkKind kind;
   std::string description;
+  std::optional<Fabric> fabric;  // empty: not told
+  double line_rate = 0;          // [B/s] each way of a network's line; 0 = not told
   std::vector<SourcedNumber> numbers;
 };
 

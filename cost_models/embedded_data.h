@@ -11,6 +11,7 @@ std::string_view EmbeddedDevices();
 std::string_view EmbeddedLinks();
 std::string_view EmbeddedEfficiency();
 std::string_view EmbeddedHost();
+std::string_view EmbeddedCollectives();
 
 struct EmbeddedFile {
   std::string name;        // where it stands in the repository, without the packing

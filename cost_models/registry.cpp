@@ -1,5 +1,6 @@
 // The table of cost models: what `stowplan list`, the help, the docs and the conformance tests read.
 
+#include "cost_models/collectives/collectives.h"
 #include "cost_models/cost_models.h"
 #include "cost_models/models/models.h"
 #include "sim/base/error.h"
@@ -65,6 +66,29 @@ std::unique_ptr<sim::CostModel> MakeCostModel(const std::string& text, const Cat
                      ", and a file is named by a path that ends in .json or .json.zst");
   }
   return row->make(spec, catalogue);
+}
+
+const std::vector<CollectiveModelRow>& CollectiveModels() {
+  static const std::vector<CollectiveModelRow> rows = {
+      {"nccl",
+       "as NCCL does them: laws fitted to measured times inside a host, NCCL's own reckoning over all NICs "
+       "between hosts",
+       {},
+       MakeNcclCollectives},
+  };
+  return rows;
+}
+
+std::unique_ptr<CollectiveModel> MakeCollectiveModel(const std::string& text, const sim::Cluster& cluster,
+                                                     const Catalogue& catalogue) {
+  const Spec spec = Spec::Parse(text.empty() ? CollectiveModels().front().name : text);
+  const CollectiveModelRow* const row = FindRow(CollectiveModels(), spec.name);
+  if (row == nullptr) {
+    const std::vector<std::string> names = NamesOf(CollectiveModels());
+    throw InputError("there is no model of collectives '" + spec.name + "'" + DidYouMean(spec.name, names) +
+                     "; known are " + JoinNames(names));
+  }
+  return row->make(Settings(spec, row->settings), cluster, catalogue);
 }
 
 }  // namespace stowplan::cost_models

@@ -45,6 +45,10 @@ SettingTable NmtFamily() {
 
 constexpr const char* kTree = "gpus=2,interconnect=fair,host=device,order=program,copies=overlap";
 constexpr const char* kHost = "gpus=8,interconnect=fair,host=auto,order=program";
+constexpr const char* kHosts =
+    "gpus=8,interconnect=fair,host=auto,order=program,hosts=2,network=flat,pod=32,oversubscription=1";
+constexpr const char* kPcs =
+    "gpus=2,interconnect=fair,host=auto,order=program,hosts=1,network=flat,pod=32,oversubscription=1";
 
 // "-" is standard input.
 bool IsFile(const std::string& name) {
@@ -230,8 +234,23 @@ const std::vector<ClusterRow>& Clusters() {
        TableOf("gpus=2,interconnect=fair,host=auto,order=program"), WorkstationCluster},
       {"pcie_tree", "two sockets with a PCI Express switch of P100 below each", TableOf(kHost),
        PcieTreeCluster},
+      {"a100_hosts", "DGX A100s on InfiniBand", TableOf(kHosts), A100HostsCluster},
       {"h100_hosts", "DGX H100s on InfiniBand",
-       TableOf("gpus=8,interconnect=fair,host=auto,order=program,hosts=2,nics=gpu"), H100HostsCluster},
+       TableOf("gpus=8,interconnect=fair,host=auto,order=program,hosts=2,nics=gpu,network=flat,pod=32,"
+               "oversubscription=1"),
+       H100HostsCluster},
+      {"b200_hosts", "DGX B200s on InfiniBand", TableOf(kHosts), B200HostsCluster},
+      {"gb200_nvl72", "racks of GB200 NVL72, each one NVLink domain of 72 GPUs",
+       TableOf(
+           "gpus=72,interconnect=fair,host=auto,order=program,hosts=1,network=flat,pod=8,oversubscription=1",
+           {Sized("gpus", "devices beside the CPUs, of a rack", 1, 72)}),
+       Gb200RacksCluster},
+      {"aws_p4d", "Amazon EC2 p4d.24xlarge: 8 A100 of 40 GB, 400 Gbit/s", TableOf(kHosts), AwsP4dCluster},
+      {"aws_p5", "Amazon EC2 p5.48xlarge: 8 H100, 3,200 Gbit/s", TableOf(kHosts), AwsP5Cluster},
+      {"azure_nd_h100_v5", "Azure ND H100 v5: 8 H100, 3,200 Gbit/s", TableOf(kHosts), AzureNdH100Cluster},
+      {"gcp_a3_highgpu", "Google Cloud a3-highgpu-8g: 8 H100, 800 Gbit/s", TableOf(kHosts), GcpA3Cluster},
+      {"rtx4090", "PCs with RTX 4090 on PCI Express", TableOf(kPcs), Rtx4090Cluster},
+      {"rtx5090", "PCs with RTX 5090 on PCI Express", TableOf(kPcs), Rtx5090Cluster},
       {"baechi", "cards of 8 GB as in the log of BaechiPyTorch, P100 in place of them", TableOf(kTree),
        BaechiCluster},
       {"doppler", "equal devices and copies that share nothing, as in the published simulator of DOPPLER",

@@ -3,6 +3,7 @@
 #include "scenarios/builder/workload_options.h"
 #include "sim/base/error.h"
 #include "sim/base/rows.h"
+#include "sim/cluster.h"
 
 namespace stowplan::scenarios {
 namespace {
@@ -71,7 +72,17 @@ const std::vector<Setting>& Shared() {
        OneOf({"auto", "device", "process", "none"}), ""},
       {"order", "of issue: the program's, or as ops are ready", OneOf({"ready", "program"}), ""},
       {"copies", "blocking: a GPU that copies computes nothing", OneOf({"overlap", "blocking"}), ""},
-      Sized("hosts", "machines", 2, 224),
+      Sized("hosts", "machines", 1, sim::kMaxAccelerators),
+      {"network",
+       "one switch; leaf: hosts below leaves and a spine; rails: a leaf for each NIC of a host, and a spine",
+       OneOf({"flat", "leaf", "rails"}), ""},
+      {"pod", "hosts below a leaf", Whole(1, sim::kMaxAccelerators), "", {}, "network=leaf|rails"},
+      {"oversubscription",
+       "bandwidth below a leaf over that above it",
+       Number(1, 64),
+       "",
+       {},
+       "network=leaf|rails"},
       {"nics", "network cards: one a GPU, or one a host", OneOf({"gpu", "host"}), ""},
       Sized("mebibytes", "memory of a device", 1, 1 << 20)};
   return rows;

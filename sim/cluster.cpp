@@ -12,9 +12,6 @@
 namespace stowplan::sim {
 namespace {
 
-// A run has rows for every pair of devices and every link of its route.
-constexpr std::size_t kMaxDevices = 2048;
-
 void CheckDevice(const Device& device) {
   const std::string who = "device '" + device.name + "': ";
   if (device.name.empty()) throw InputError("a device has an empty name");
@@ -105,8 +102,13 @@ const std::string& Cluster::NodeName(std::int32_t node) const {
 
 void Cluster::CheckAll() const {
   if (devices.empty()) throw InputError("a cluster needs at least one device");
-  if (devices.size() > kMaxDevices)
-    throw InputError("a cluster of more than " + std::to_string(kMaxDevices) + " devices");
+  const auto accelerators = std::ranges::count(devices, DeviceClass::kGpu, &Device::device_class);
+  if (accelerators > kMaxAccelerators || devices.size() > static_cast<std::size_t>(kMaxDevices)) {
+    throw InputError("a cluster of " + std::to_string(devices.size()) + " devices, " +
+                     std::to_string(accelerators) + " of them accelerators; at most " +
+                     std::to_string(kMaxDevices) + " and " + std::to_string(kMaxAccelerators) +
+                     " can be simulated");
+  }
   std::vector<std::string> nodes, link_names;
   for (const Device& device : devices) {
     CheckDevice(device);
@@ -163,17 +165,14 @@ std::vector<Cluster::Hop> Cluster::Follow(const Route& given) const {
 
 void Cluster::Finish() {
   CheckAll();
-  std::map<std::pair<DeviceIndex, DeviceIndex>, std::vector<Hop>> given;
+  GivenRoutes given;
   for (const Route& route : routes) {
     if (!given.emplace(std::pair(route.from, route.to), Follow(route)).second) {
       throw InputError("two routes lead from '" + NodeName(route.from) + "' to '" + NodeName(route.to) +
                        "'; give one");
     }
   }
-  FindRoutes([&](DeviceIndex from, DeviceIndex to) {
-    const auto by_hand = given.find({from, to});
-    return by_hand != given.end() ? &by_hand->second : nullptr;
-  });
+  FindRoutes(std::move(given));
 }
 
 Picos LoneTime(const Link& link, Bytes bytes) {

@@ -4,9 +4,11 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
+#include <map>
+#include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "sim/base/units.h"
@@ -80,6 +82,12 @@ struct Route {
   std::vector<std::int32_t> via;  // link indices, in order
 };
 
+// A cluster may have no more: accelerators, and with their CPUs devices.
+inline constexpr DeviceIndex kMaxAccelerators = 16384;
+inline constexpr DeviceIndex kMaxDevices = 2 * kMaxAccelerators;
+// Of clusters with more no table has a row for each pair of devices.
+inline constexpr DeviceIndex kMaxPaired = 2048;
+
 class Cluster {
  public:
   std::string name;
@@ -92,8 +100,8 @@ class Cluster {
   Dispatch dispatch;
 
   // Refuses what no cluster may have (duplicate names or routes, bad ends, non-positive bandwidth, a reserve
-  // above memory, an unreachable pair of devices where there are links) and computes all routes. Throws
-  // InputError. Call once.
+  // above memory, an unreachable pair of devices where there are links) and computes all routes, or those of large
+  // clusters when they are asked for. Throws InputError. Call once.
   void Finish();
 
   DeviceIndex size() const { return static_cast<DeviceIndex>(devices.size()); }
@@ -106,6 +114,7 @@ class Cluster {
     bool forward;  // from ends[0] to ends[1]
   };
   std::span<const Hop> route(DeviceIndex from, DeviceIndex to) const {
+    if (hop_begin_.empty()) return RouteWhenAsked(from, to);
     const std::size_t pair = static_cast<std::size_t>(from) * devices.size() + static_cast<std::size_t>(to);
     return std::span(hops_).subspan(hop_begin_[pair], hop_begin_[pair + 1] - hop_begin_[pair]);
   }
@@ -115,13 +124,19 @@ class Cluster {
   std::vector<Hop> Follow(const Route& given) const;
 
  private:
+  class RoutesWhenAsked;  // cluster_routes.cpp
+
   void CheckAll() const;
-  // Fills hops_ and hop_begin_ (cluster_routes.cpp). `given`: of a pair of devices, its route by hand; nullptr = none.
-  void FindRoutes(const std::function<const std::vector<Hop>*(DeviceIndex from, DeviceIndex to)>& given);
+  // By pair of devices.
+  using GivenRoutes = std::map<std::pair<DeviceIndex, DeviceIndex>, std::vector<Hop>>;
+  void FindRoutes(GivenRoutes given);
+  std::span<const Hop> RouteWhenAsked(DeviceIndex from, DeviceIndex to) const;
   const std::string& NodeName(std::int32_t node) const;  // of a device or switch
 
-  std::vector<Hop> hops_;               // of all routes
-  std::vector<std::size_t> hop_begin_;  // of each of the D x D pairs, and the end
+  std::vector<Hop> hops_;  // of all routes
+  std::vector<std::size_t>
+      hop_begin_;  // of each of the D x D pairs, and the end; empty where routes come when asked
+  std::shared_ptr<RoutesWhenAsked> routes_when_asked_;  // shared by copies, whose links are the same
 };
 
 // The time of a lone transfer over a link: its curve, or latency + bytes / bandwidth, to the nearest

@@ -1,9 +1,15 @@
 #include <algorithm>
+#include <array>
 #include <cstdint>
-#include <functional>
 #include <limits>
+#include <mutex>
+#include <numeric>
+#include <optional>
+#include <set>
 #include <string>
 #include <tuple>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "sim/base/error.h"
@@ -13,15 +19,15 @@
 namespace stowplan::sim {
 namespace {
 
-// A problem and a simulator have some 30 bytes for each of them: half a gigabyte.
-constexpr std::size_t kMaxHops = std::size_t{1} << 24;
+// Of clusters with more devices, routes are found when they are asked for.
+constexpr DeviceIndex kAllAtOnce = 256;
 
 // The best path from one device to each other node of a cluster: least sum of latencies + 1 MiB /
-// narrowest bandwidth, then fewest links, then file order of the links; switches and CPUs forward.
+// narrowest bandwidth, then fewest links, then file order of the links; switches and CPUs forward. Paths grow over these
+// alone, and the last link to an accelerator is added when it is asked for.
 class RouteSearch {
  public:
-  explicit RouteSearch(
-      const Cluster& cluster);  // devices, switches and links are checked; it must outlive this
+  explicit RouteSearch(const Cluster& cluster);  // devices, switches and links are checked
 
   void From(DeviceIndex from);
   std::vector<Cluster::Hop> To(DeviceIndex to) const;  // of the last From(); empty = cannot be reached
@@ -48,20 +54,33 @@ class RouteSearch {
   void Reach(const Label& path);
   void Continue(std::int32_t path);
 
-  const Cluster& cluster_;
+  // What a search needs of a link; a cluster's may change after this was made.
+  struct Wire {
+    std::array<std::int32_t, 2> ends;
+    std::int64_t bandwidth;
+    Picos latency;
+  };
+  const Wire& wire(std::int32_t index) const { return wires_[static_cast<std::size_t>(index)]; }
+  static std::int32_t OtherEnd(const Wire& wire, std::int32_t node) {
+    return wire.ends[0] == node ? wire.ends[1] : wire.ends[0];
+  }
+
+  std::vector<Wire> wires_;                          // by link
   std::vector<std::vector<std::int32_t>> links_of_;  // by node
   std::vector<bool> forwards_;                       // by node
   std::vector<Label> labels_;
   std::vector<std::int32_t> open_;  // heap of labels, the best on top
-  // By node: labels that no other there dominates, best first; just the best where nothing goes on.
-  std::vector<std::vector<std::int32_t>> kept_;
+  std::vector<std::vector<std::int32_t>>
+      kept_;  // by node that forwards: labels that no other there dominates, best first
+  std::vector<std::int32_t> reached_;  // nodes of kept_
 };
 
-RouteSearch::RouteSearch(const Cluster& cluster) : cluster_(cluster) {
+RouteSearch::RouteSearch(const Cluster& cluster) {
   const std::size_t nodes = cluster.devices.size() + cluster.switches.size();
   links_of_.resize(nodes);
   kept_.resize(nodes);
   for (std::size_t l = 0; l < cluster.links.size(); ++l) {
+    wires_.push_back({cluster.links[l].ends, cluster.links[l].bandwidth, cluster.links[l].latency});
     for (const auto end : cluster.links[l].ends)
       links_of_[static_cast<std::size_t>(end)].push_back(static_cast<std::int32_t>(l));
   }
@@ -71,13 +90,13 @@ RouteSearch::RouteSearch(const Cluster& cluster) : cluster_(cluster) {
 
 RouteSearch::Label RouteSearch::Extend(std::int32_t path, std::int32_t link_index) const {
   const Label& last = label(path);
-  const Link& link = cluster_.links[static_cast<std::size_t>(link_index)];
+  const Wire& link = wire(link_index);
   const Picos latency = last.latency + link.latency;
   const std::int64_t narrowest = std::min(last.narrowest, link.bandwidth);
   return {.cost = latency + MulDivNearest(Bytes{1} << 20, kPicosPerSecond, narrowest),
           .latency = latency,
           .narrowest = narrowest,
-          .node = link.ends[0] == last.node ? link.ends[1] : link.ends[0],
+          .node = OtherEnd(link, last.node),
           .link = link_index,
           .parent = path,
           .length = last.length + 1};
@@ -124,29 +143,25 @@ std::int32_t RouteSearch::Add(const Label& path) {
   return static_cast<std::int32_t>(labels_.size()) - 1;
 }
 
-// Offers a path to the node where it ends.
+// Offers a path to the node where it ends, which forwards.
 void RouteSearch::Reach(const Label& path) {
-  auto& kept = kept_[static_cast<std::size_t>(path.node)];
-  if (forwards_[static_cast<std::size_t>(path.node)]) {
-    if (Dominated(path)) return;
-    open_.push_back(Add(path));
-    std::push_heap(open_.begin(), open_.end(), [&](auto a, auto b) { return Better(label(b), label(a)); });
-  } else if (kept.empty() || Better(path, label(kept.front()))) {
-    kept.assign(1, Add(path));  // nothing goes on from here: only the best path counts
-  }
+  if (Dominated(path)) return;
+  open_.push_back(Add(path));
+  std::push_heap(open_.begin(), open_.end(), [&](auto a, auto b) { return Better(label(b), label(a)); });
 }
 
 // Extends a path by every link that leads on.
 void RouteSearch::Continue(std::int32_t path) {
   for (const auto link : links_of_[static_cast<std::size_t>(label(path).node)]) {
-    const Label next = Extend(path, link);
-    if (!Visits(path, next.node)) Reach(next);
+    const std::int32_t next = OtherEnd(wire(link), label(path).node);
+    if (forwards_[static_cast<std::size_t>(next)] && !Visits(path, next)) Reach(Extend(path, link));
   }
 }
 
 void RouteSearch::From(DeviceIndex from) {
   labels_.clear();
-  for (auto& kept : kept_) kept.clear();
+  for (const auto node : reached_) kept_[static_cast<std::size_t>(node)].clear();
+  reached_.clear();
   Continue(Add({.cost = 0,
                 .latency = 0,
                 .narrowest = std::numeric_limits<std::int64_t>::max(),
@@ -159,47 +174,154 @@ void RouteSearch::From(DeviceIndex from) {
     const std::int32_t path = open_.back();
     open_.pop_back();
     if (Dominated(label(path))) continue;
-    kept_[static_cast<std::size_t>(label(path).node)].push_back(path);
+    auto& kept = kept_[static_cast<std::size_t>(label(path).node)];
+    if (kept.empty()) reached_.push_back(label(path).node);
+    kept.push_back(path);
     Continue(path);
   }
 }
 
 std::vector<Cluster::Hop> RouteSearch::To(DeviceIndex to) const {
-  const auto& kept = kept_[static_cast<std::size_t>(to)];
-  if (kept.empty()) return {};
-  // Labels leave the heap best first, so the first kept one is the best everywhere.
-  std::vector<Cluster::Hop> hops;
-  for (std::int32_t path = kept.front(); label(path).link >= 0; path = label(path).parent) {
-    const Link& link = cluster_.links[static_cast<std::size_t>(label(path).link)];
-    hops.push_back({label(path).link, link.ends[1] == label(path).node});
+  std::optional<Label> best;
+  const auto offer = [&](const Label& path) {
+    if (!best || Better(path, *best)) best = path;
+  };
+  if (forwards_[static_cast<std::size_t>(to)]) {
+    // Labels leave the heap best first, so the first kept one is the best.
+    const auto& kept = kept_[static_cast<std::size_t>(to)];
+    if (!kept.empty()) offer(label(kept.front()));
+  } else {
+    for (const auto link : links_of_[static_cast<std::size_t>(to)]) {
+      const std::int32_t before = OtherEnd(wire(link), to);
+      if (before == label(0).node) offer(Extend(0, link));
+      for (const auto path : kept_[static_cast<std::size_t>(before)]) offer(Extend(path, link));
+    }
   }
+  std::vector<Cluster::Hop> hops;
+  for (const Label* path = best ? &*best : nullptr; path != nullptr && path->link >= 0;
+       path = &label(path->parent))
+    hops.push_back({path->link, wire(path->link).ends[1] == path->node});
   std::reverse(hops.begin(), hops.end());
   return hops;
 }
 
+// Which devices reach one another: those with a link between them, and those that touch the same part of the nodes that
+// forward.
+class Reachability {
+ public:
+  explicit Reachability(const Cluster& cluster) : root_(cluster.devices.size() + cluster.switches.size()) {
+    std::iota(root_.begin(), root_.end(), 0);
+    const auto forwards = [&](std::int32_t node) {
+      return node >= cluster.size() ||
+             cluster.devices[static_cast<std::size_t>(node)].device_class == DeviceClass::kCpu;
+    };
+    for (const Link& link : cluster.links) {
+      if (forwards(link.ends[0]) && forwards(link.ends[1]))
+        root_[static_cast<std::size_t>(Find(link.ends[0]))] = Find(link.ends[1]);
+    }
+    parts_.resize(cluster.devices.size());
+    for (DeviceIndex d = 0; d < cluster.size(); ++d)
+      if (forwards(d)) parts_[static_cast<std::size_t>(d)].push_back(Find(d));
+    for (const Link& link : cluster.links) {
+      for (const int end : {0, 1}) {
+        const std::int32_t device = link.ends[static_cast<std::size_t>(end)];
+        const std::int32_t other = link.ends[static_cast<std::size_t>(1 - end)];
+        if (device >= cluster.size() || forwards(device)) continue;
+        if (forwards(other))
+          parts_[static_cast<std::size_t>(device)].push_back(Find(other));
+        else
+          neighbours_.emplace(device, other);
+      }
+    }
+  }
+
+  bool AllTouchOnePart() const {
+    return std::ranges::any_of(parts_.front(), [&](std::int32_t part) {
+      return std::ranges::all_of(parts_,
+                                 [&](const auto& parts) { return std::ranges::count(parts, part) > 0; });
+    });
+  }
+  bool Reaches(DeviceIndex from, DeviceIndex to) const {
+    const auto& parts = parts_[static_cast<std::size_t>(to)];
+    return neighbours_.contains({from, to}) ||
+           std::ranges::any_of(parts_[static_cast<std::size_t>(from)],
+                               [&](std::int32_t part) { return std::ranges::count(parts, part) > 0; });
+  }
+
+ private:
+  std::int32_t Find(std::int32_t node) {
+    while (root_[static_cast<std::size_t>(node)] != node) {
+      auto& up = root_[static_cast<std::size_t>(node)];
+      up = root_[static_cast<std::size_t>(up)];
+      node = up;
+    }
+    return node;
+  }
+
+  std::vector<std::int32_t> root_;                            // by node that forwards
+  std::vector<std::vector<std::int32_t>> parts_;              // by device
+  std::set<std::pair<DeviceIndex, DeviceIndex>> neighbours_;  // accelerators with a link between them
+};
+
 }  // namespace
 
-void Cluster::FindRoutes(const std::function<const std::vector<Hop>*(DeviceIndex, DeviceIndex)>& given) {
+class Cluster::RoutesWhenAsked {
+ public:
+  RoutesWhenAsked(const Cluster& cluster, GivenRoutes given) : search_(cluster) {
+    for (auto& [pair, hops] : given) found_.emplace(KeyOf(pair.first, pair.second), std::move(hops));
+  }
+
+  // Valid as long as this; any thread.
+  std::span<const Hop> Find(DeviceIndex from, DeviceIndex to) {
+    const std::scoped_lock lock(mutex_);
+    const auto [at, is_new] = found_.try_emplace(KeyOf(from, to));
+    if (is_new && from != to) {
+      if (from != from_) search_.From(from);
+      from_ = from;
+      at->second = search_.To(to);
+    }
+    return at->second;
+  }
+
+ private:
+  static std::uint64_t KeyOf(DeviceIndex from, DeviceIndex to) {
+    return static_cast<std::uint64_t>(from) << 32 | static_cast<std::uint32_t>(to);
+  }
+
+  std::mutex mutex_;
+  RouteSearch search_;
+  DeviceIndex from_ = -1;  // where the search was last
+  std::unordered_map<std::uint64_t, std::vector<Hop>> found_;
+};
+
+std::span<const Cluster::Hop> Cluster::RouteWhenAsked(DeviceIndex from, DeviceIndex to) const {
+  if (links.empty()) return {};
+  return routes_when_asked_->Find(from, to);
+}
+
+void Cluster::FindRoutes(GivenRoutes given) {
   hops_.clear();
-  hop_begin_.assign(1, 0);
-  RouteSearch search(*this);
-  for (DeviceIndex from = 0; from < size(); ++from) {
-    if (!links.empty()) search.From(from);
+  hop_begin_.clear();
+  if (links.empty()) return;
+  const Reachability reachability(*this);
+  const bool connected = reachability.AllTouchOnePart();
+  for (DeviceIndex from = 0; from < size() && !connected; ++from) {
     for (DeviceIndex to = 0; to < size(); ++to) {
-      if (from != to && !links.empty()) {
-        const std::vector<Hop>* by_hand = given(from, to);
-        const std::vector<Hop> route = by_hand != nullptr ? *by_hand : search.To(to);
-        if (route.empty()) {
-          throw InputError("device '" + NodeName(to) + "' cannot be reached from '" + NodeName(from) +
-                           "'; connect them by links, switches or CPUs, or give a route");
-        }
-        hops_.insert(hops_.end(), route.begin(), route.end());
-        if (hops_.size() > kMaxHops) {
-          throw InputError("its routes between all pairs of devices have more than " +
-                           std::to_string(kMaxHops) +
-                           " links together; make it smaller or give it shorter routes");
-        }
-      }
+      if (from == to || reachability.Reaches(from, to) || given.contains({from, to})) continue;
+      throw InputError("device '" + NodeName(to) + "' cannot be reached from '" + NodeName(from) +
+                       "'; connect them by links, switches or CPUs, or give a route");
+    }
+  }
+  const auto routes = std::make_shared<RoutesWhenAsked>(*this, std::move(given));
+  if (size() > kAllAtOnce) {
+    routes_when_asked_ = routes;
+    return;
+  }
+  hop_begin_.push_back(0);
+  for (DeviceIndex from = 0; from < size(); ++from) {
+    for (DeviceIndex to = 0; to < size(); ++to) {
+      const auto route = routes->Find(from, to);
+      hops_.insert(hops_.end(), route.begin(), route.end());
       hop_begin_.push_back(hops_.size());
     }
   }

@@ -143,9 +143,20 @@ Compiled::Id EnginePool(const Cluster& cluster, DeviceIndex from, DeviceIndex to
   return Compiled::kNone;
 }
 
-void CompileRoutes(const Cluster& cluster, Compiled& c) {
-  for (DeviceIndex from = 0; from < cluster.size(); ++from) {
-    for (DeviceIndex to = 0; to < cluster.size(); ++to) {
+// Devices between which there are routes.
+std::vector<DeviceIndex> PairedDevices(const Cluster& cluster, const std::vector<DeviceIndex>* used) {
+  if (used != nullptr) return *used;
+  std::vector<DeviceIndex> all;
+  for (DeviceIndex d = 0; d < cluster.size() && cluster.size() <= kMaxPaired; ++d) all.push_back(d);
+  return all;
+}
+
+void CompileRoutes(const Cluster& cluster, const std::vector<DeviceIndex>& devices, Compiled& c) {
+  c.paired = static_cast<DeviceIndex>(devices.size());
+  c.paired_number.assign(cluster.devices.size(), Compiled::kNone);
+  for (DeviceIndex i = 0; i < c.paired; ++i) c.paired_number[devices[static_cast<std::size_t>(i)]] = i;
+  for (const DeviceIndex from : devices) {
+    for (const DeviceIndex to : devices) {
       Compiled::Route route;
       route.from = from;
       route.to = to;
@@ -186,7 +197,8 @@ void CompileMoves(Compiled& c) {
 
 }  // namespace
 
-Compiled::Compiled(const OpGraph& graph, const Cluster& cluster_in, const CostTable& costs)
+Compiled::Compiled(const OpGraph& graph, const Cluster& cluster_in, const CostTable& costs,
+                   const std::vector<DeviceIndex>* used)
     : ops(graph.size()),
       devices(cluster_in.size()),
       rows(graph.ops.size() + 1),
@@ -208,7 +220,7 @@ Compiled::Compiled(const OpGraph& graph, const Cluster& cluster_in, const CostTa
     rows[i].dispatch_ops = op.DispatchUnits();
   }
   CompileDevices(cluster_in, *this);
-  CompileRoutes(cluster_in, *this);
+  CompileRoutes(cluster_in, PairedDevices(cluster_in, used), *this);
   CompileMoves(*this);
 }
 

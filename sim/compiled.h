@@ -26,8 +26,10 @@ struct Compiled {
   using Id = std::int32_t;
   static constexpr Id kNone = -1;
 
-  // Reads the graph, the cluster and the costs as long as it lives.
-  Compiled(const OpGraph& graph, const Cluster& cluster, const CostTable& costs);
+  // Reads the graph, the cluster and the costs as long as it lives. Transfers go between the devices in `used`, ascending;
+  // null: between all, or nowhere in a cluster of more than kMaxPaired.
+  Compiled(const OpGraph& graph, const Cluster& cluster, const CostTable& costs,
+           const std::vector<DeviceIndex>* used = nullptr);
 
   OpIndex ops = 0;
   DeviceIndex devices = 0;
@@ -77,11 +79,13 @@ struct Compiled {
   std::size_t most_transfers = 0, most_light = 0;
 
   // By device.
+  DeviceIndex paired = 0;  // devices that have routes
+  ById<DeviceIndex> paired_number;
   ById<DeviceIndex> cost_column;
   ById<Picos> dispatch_cost;  // of one framework op
   ById<std::uint8_t> is_cpu;
 
-  // A route between two devices, [from * devices + to].
+  // A route between two devices, [number of from * paired + number of to].
   struct Route {
     Picos latency = 0;           // L: sum over its links of T(0)
     std::int64_t narrowest = 0;  // [B/s]; 0 = there are no links
@@ -101,7 +105,9 @@ struct Compiled {
   std::vector<ById<Picos>> moves;
 
   Id FirstEdge(OpIndex op) const { return senders[rows[op].sender].edge; }  // of all its senders; the end too
-  Id RouteIndex(DeviceIndex from, DeviceIndex to) const { return from * devices + to; }
+  Id RouteIndex(DeviceIndex from, DeviceIndex to) const {
+    return paired_number[from] * paired + paired_number[to];
+  }
   const Route& route(DeviceIndex from, DeviceIndex to) const { return routes[RouteIndex(from, to)]; }
   const Picos* CostAt(OpIndex op, DeviceIndex device) const {
     return cost.data() + static_cast<std::size_t>(op) * cost_columns +

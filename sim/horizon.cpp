@@ -41,7 +41,8 @@ class Horizon {
         slowest_move_ =
             std::max(slowest_move_, static_cast<double>(kPpm) / static_cast<double>(link.both_ppm));
     }
-    for (DeviceIndex from = 0; from < cluster.size(); ++from) {
+    if (cluster.size() > kMaxPaired) latency_ = LongestPath();
+    for (DeviceIndex from = 0; from < cluster.size() && cluster.size() <= kMaxPaired; ++from) {
       for (DeviceIndex to = 0; to < cluster.size(); ++to) {
         double latency = 0;
         for (const Cluster::Hop& hop : cluster.route(from, to))
@@ -58,6 +59,18 @@ class Horizon {
   }
 
  private:
+  // No route has more links than there are nodes that forward, and one.
+  double LongestPath() const {
+    double slowest = 0, all = 0;
+    for (const Link& link : cluster_.links) {
+      slowest = std::max(slowest, static_cast<double>(link.latency));
+      all += static_cast<double>(link.latency);
+    }
+    const auto cpus = std::ranges::count(cluster_.devices, DeviceClass::kCpu, &Device::device_class);
+    return std::min(
+        all, slowest * static_cast<double>(cluster_.switches.size() + static_cast<std::size_t>(cpus) + 1));
+  }
+
   double Op(OpIndex op) const {
     const Picos cost = std::ranges::max(costs_.PricesOf(op));
     const auto& row = graph_.ops[static_cast<std::size_t>(op)];

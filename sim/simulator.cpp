@@ -36,11 +36,35 @@ void CheckLiveBytes(const OpGraph& graph, const Cluster& cluster) {
 
 Problem::Problem(const OpGraph& graph, const Cluster& cluster, CostTable costs)
     : graph_(graph), cluster_(cluster), costs_(std::move(costs)) {
-  STOWPLAN_CHECK_EQ(costs_.devices, cluster.size());
-  STOWPLAN_CHECK_EQ(costs_.picos.size(), graph.ops.size() * static_cast<std::size_t>(costs_.columns()));
-  CheckHorizon(graph, cluster, costs_);  // first: what compiles adds times up
-  CheckLiveBytes(graph, cluster);
-  compiled_ = std::make_unique<const Compiled>(graph, cluster, costs_);
+  Compile(nullptr);
+}
+
+Problem::Problem(const OpGraph& graph, const Cluster& cluster, CostTable costs,
+                 const std::vector<DeviceIndex>& used)
+    : graph_(graph), cluster_(cluster), costs_(std::move(costs)) {
+  Compile(&used);
+}
+
+void Problem::Compile(const std::vector<DeviceIndex>* used) {
+  STOWPLAN_CHECK_EQ(costs_.devices, cluster_.size());
+  STOWPLAN_CHECK_EQ(costs_.picos.size(), graph_.ops.size() * static_cast<std::size_t>(costs_.columns()));
+  CheckHorizon(graph_, cluster_, costs_);  // first: what compiles adds times up
+  CheckLiveBytes(graph_, cluster_);
+  compiled_ = std::make_unique<const Compiled>(graph_, cluster_, costs_, used);
+}
+
+std::unique_ptr<const Problem> ProblemOfPlacement(const Problem& problem, const Placement& placement) {
+  if (problem.compiled().paired > 0) return nullptr;
+  std::vector<DeviceIndex> used = placement.device;
+  std::ranges::sort(used);
+  used.erase(std::ranges::unique(used).begin(), used.end());
+  if (used.size() > static_cast<std::size_t>(kMaxPaired)) {
+    throw InputError("a placement of graph '" + problem.graph().name + "' uses " +
+                     std::to_string(used.size()) + " devices of cluster '" + problem.cluster().name +
+                     "'; at most " + std::to_string(kMaxPaired) +
+                     " can be simulated one by one, so let one rank stand for those that do the same");
+  }
+  return std::make_unique<const Problem>(problem.graph(), problem.cluster(), problem.costs(), used);
 }
 
 Problem::~Problem() = default;

@@ -23,6 +23,9 @@ struct Compiled;  // CSR arrays of the engine; sim/ only
 class Problem {
  public:
   Problem(const OpGraph& graph, const Cluster& cluster, CostTable costs);
+  // For placements on `used` alone, ascending.
+  Problem(const OpGraph& graph, const Cluster& cluster, CostTable costs,
+          const std::vector<DeviceIndex>& used);
   ~Problem();
   Problem(const Problem&) = delete;
   Problem& operator=(const Problem&) = delete;
@@ -34,6 +37,8 @@ class Problem {
   const Compiled& compiled() const { return *compiled_; }
 
  private:
+  void Compile(const std::vector<DeviceIndex>* used);
+
   const OpGraph& graph_;
   const Cluster& cluster_;
   CostTable costs_;
@@ -62,6 +67,11 @@ class Simulator {
 };
 
 std::unique_ptr<Simulator> MakeSimulator(const Problem& problem);  // registry.cpp
+
+// A problem on a cluster of more than kMaxPaired devices knows no transfers, and its simulators make one anew for each
+// placement: this one, for its devices alone. Null where the problem knows all. Throws InputError where the placement uses
+// more than kMaxPaired devices.
+std::unique_ptr<const Problem> ProblemOfPlacement(const Problem& problem, const Placement& placement);
 
 // Many placements in one call; outcome i belongs to placement i whatever thread ran it, bit-equal for any
 // number of threads. Calls must not overlap.

@@ -20,6 +20,7 @@ const std::vector<CommandRow>& TableVerbs();
 std::unique_ptr<Command> MakeCalibrateCommand();
 std::unique_ptr<Command> MakeValidateCommand();
 std::unique_ptr<Command> MakeSpeedCommand();
+std::unique_ptr<Command> MakeCollectivesCommand();
 std::unique_ptr<Command> MakeCompletionCommand();
 std::unique_ptr<Command> MakeManCommand();
 std::unique_ptr<Command> MakeHelpCommand();

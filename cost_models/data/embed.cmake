@@ -1,7 +1,7 @@
 # Writes the catalogue's files as byte arrays into one C++ source: `cmake -DOUT=… -DDIR=… -P embed.cmake`.
 # Bytes, not string literals: literals have a size limit and escapes.
 file(WRITE ${OUT}.new "#include \"cost_models/embedded_data.h\"\n\nnamespace stowplan::cost_models {\n")
-foreach(file devices.yaml links.yaml efficiency.yaml host.yaml)
+foreach(file devices.yaml links.yaml efficiency.yaml host.yaml collectives.yaml)
   string(REGEX REPLACE "[.].*" "" name ${file})
   string(SUBSTRING ${name} 0 1 first)
   string(TOUPPER ${first} first)

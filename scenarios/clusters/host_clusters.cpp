@@ -5,36 +5,10 @@
 
 #include "scenarios/clusters/cluster_text.h"
 #include "scenarios/clusters/clusters.h"
+#include "scenarios/clusters/host_text.h"
 
 namespace stowplan::scenarios {
 namespace {
-
-void WriteCpu(ClusterText& yaml, int cpu) {
-  yaml.Line(fmt::format("  - {{name: cpu{}, kind: cpu-broadwell, memory: 1TiB}}", cpu),
-            cpu == 0 ? "assumption: a stand-in for the host's CPU" : "");
-}
-
-// `memory`: " memory: 32GiB," where it is not the kind's.
-void WriteGpus(ClusterText& yaml, int first, int gpus, const std::string& kind,
-               const std::string& memory = "") {
-  for (int gpu = first; gpu < first + gpus; ++gpu) {
-    yaml.Line(fmt::format("  - {{name: gpu{}, kind: {},{} reserve: auto}}", gpu, kind, memory));
-  }
-}
-
-void WriteRootPorts(ClusterText& yaml, int cpu, int first, int gpus, const std::string& pcie_kind) {
-  for (int gpu = first; gpu < first + gpus; ++gpu) {
-    yaml.Line(
-        fmt::format("  - {{name: pcie-gpu{0}, ends: [gpu{0}, cpu{1}], kind: {2}}}", gpu, cpu, pcie_kind),
-        gpu == 0 ? "assumption: a root port for each GPU" : "");
-  }
-}
-
-// The switches themselves are never the bottleneck: only a GPU's own links are modelled.
-void WriteNvswitch(ClusterText& yaml, const std::string& name, int first, int gpus, const std::string& kind) {
-  for (int gpu = first; gpu < first + gpus; ++gpu)
-    yaml.Line(fmt::format("  - {{name: nvlink-gpu{0}, ends: [gpu{0}, {1}], kind: {2}}}", gpu, name, kind));
-}
 
 struct SwitchedHost {
   const char* what;
@@ -142,35 +116,6 @@ std::string PcieTreeCluster(const Settings& read) {
     yaml.Line(fmt::format("  - {{name: pcie-gpu{0}, ends: [gpu{0}, plx{1}], kind: pcie3-x16, {2}}}", gpu,
                           gpu < below_first ? 0 : 1, kHalf));
   }
-  return yaml.text();
-}
-
-std::string H100HostsCluster(const Settings& read) {
-  const auto gpus = static_cast<int>(read.Int("gpus"));
-  const int hosts = static_cast<int>(read.Int("hosts"));
-  const bool nic_for_each_gpu = read.Is("nics", "gpu");
-  ClusterText yaml(read.Canonical(), "DGX H100s, with `gpus` each, joined by NDR InfiniBand.", read);
-  for (int host = 0; host < hosts; ++host) WriteCpu(yaml, host);
-  WriteGpus(yaml, 0, hosts * gpus, "h100");
-  std::string switches = "network";
-  for (int host = 0; host < hosts; ++host) switches += fmt::format(", nvswitch{}", host);
-  yaml.Line(fmt::format("switches: [{}]", switches), "assumption: a network that is never the bottleneck");
-  yaml.Line("links:");
-  for (int host = 0; host < hosts; ++host) {
-    const int first = host * gpus;
-    WriteRootPorts(yaml, host, first, gpus, "pcie5-x16");
-    WriteNvswitch(yaml, fmt::format("nvswitch{}", host), first, gpus, "nvswitch-h100");
-  }
-  const auto write_nic = [&](const char* device, int index, const char* why) {
-    yaml.Line(fmt::format(
-                  "  - {{name: nic-{0}{1}, ends: [{0}{1}, network], kind: infiniband-ndr, latency: 9.55us}}",
-                  device, index),
-              why);
-  };
-  for (int host = 0; host < hosts; ++host)
-    write_nic("cpu", host, host == 0 ? "derived: half of the kind's 19.1 us, since a path crosses two" : "");
-  for (int gpu = 0; nic_for_each_gpu && gpu < hosts * gpus; ++gpu)
-    write_nic("gpu", gpu, gpu == 0 ? "data sheet: DGX H100, eight ConnectX-7 of 400 Gbit/s [recalled]" : "");
   return yaml.text();
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <tuple>
@@ -16,7 +17,11 @@ namespace {
 class PathFinder {
  public:
   PathFinder(const Problem& problem, const Placement& placement, const Outcome& outcome)
-      : graph_(problem.graph()), c_(problem.compiled()), placement_(placement), outcome_(outcome) {
+      : graph_(problem.graph()),
+        placed_(ProblemOfPlacement(problem, placement)),
+        c_((placed_ != nullptr ? *placed_ : problem).compiled()),
+        placement_(placement),
+        outcome_(outcome) {
     for (OpIndex op = 0; op < c_.ops; ++op) {
       by_end_.push_back({OpEnd(op), CriticalStep::Kind::kOp, op});
       by_issue_.push_back({Times(op).issue, op});
@@ -196,6 +201,7 @@ class PathFinder {
   }
 
   const OpGraph& graph_;
+  const std::unique_ptr<const Problem> placed_;
   const Compiled& c_;
   const Placement& placement_;
   const Outcome& outcome_;

@@ -11,8 +11,9 @@ class Catalogue final : public sim::HardwareCatalogue {
     for (const char* cpu : {"cpu", "cpu-haswell", "cpu-broadwell"}) {
       devices_.push_back({.name = cpu, .device_class = sim::DeviceClass::kCpu, .memory = {}});
     }
-    for (const char* gpu : {"gpu", "k40", "k80", "p100", "p100-12gb", "v100", "a100", "h100", "h200",
-                            "rtx4090", "t4", "p100-pcie-16gb", "p100-sxm2"}) {
+    for (const char* gpu :
+         {"gpu", "k40", "k80", "p100", "p100-12gb", "v100", "a100", "h100", "h200", "rtx4090", "rtx5090",
+          "t4", "p100-pcie-16gb", "p100-sxm2", "b200", "a100-sxm-40gb"}) {
       devices_.push_back(
           {.name = gpu, .device_class = sim::DeviceClass::kGpu, .memory = sim::Bytes{16} << 30});
     }
@@ -20,7 +21,8 @@ class Catalogue final : public sim::HardwareCatalogue {
       links_.push_back({.name = link, .bandwidth = 20'000'000'000, .latency = 5'000'000, .curve = {}});
     }
     for (const char* link : {"nvlink-v100", "nvswitch-v100", "nvswitch-a100", "nvswitch-h100",
-                             "nvswitch-h200", "qpi", "infiniband-ndr"}) {
+                             "nvswitch-h200", "nvswitch-b200", "nvlink-c2c", "qpi", "infiniband-ndr",
+                             "infiniband-hdr", "efa-100g", "ethernet-200g", "ethernet-10g"}) {
       links_.push_back({.name = link, .bandwidth = 300'000'000'000, .latency = 5'000'000, .curve = {}});
     }
   }

@@ -219,6 +219,39 @@ TEST(Routes, AreTheBestOfAllPaths) {
   EXPECT_GT(longer, 300);
 }
 
+// Accelerators beside what there is change no route, but so many that routes are found when they are asked for.
+TEST(Routes, AreTheSameWhereTheyAreFoundWhenAskedFor) {
+  constexpr DeviceIndex kMore = 300;
+  int routes = 0;
+  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+    const RandomCase c = MakeRandomCase(seed);
+    if (c.cluster.links.empty() || !c.cluster.routes.empty() || c.cluster.switches.empty()) continue;
+    Cluster large = c.cluster;
+    for (Link& link : large.links)
+      for (auto& end : link.ends) end += end >= c.cluster.size() ? kMore : 0;
+    for (DeviceIndex i = 0; i < kMore; ++i) {
+      large.devices.push_back({.name = "more" + std::to_string(i), .kind = "gpu", .memory = 1});
+      large.links.push_back({.name = "to more" + std::to_string(i),
+                             .ends = {c.cluster.size() + i, c.cluster.size() + kMore},
+                             .bandwidth = 1'000'000'000});
+    }
+    try {
+      large.Finish();
+    } catch (const InputError&) {
+      continue;  // not all devices reach that switch
+    }
+    for (DeviceIndex from = 0; from < c.cluster.size(); ++from) {
+      for (DeviceIndex to = 0; to < c.cluster.size(); ++to) {
+        ASSERT_EQ(LinksOf(large, from, to), LinksOf(c.cluster, from, to)) << from << " to " << to << "\n"
+                                                                          << PrintCase(c);
+        ++routes;
+      }
+    }
+    EXPECT_THAT(large.route(large.size() - 1, large.size() - 2), ::testing::SizeIs(2));
+  }
+  EXPECT_GT(routes, 200);
+}
+
 // Two links at every stage, the one that comes first in the file slower by a different amount each time: 2^40 paths, of
 // which only one is ever worth keeping.
 TEST(Routes, DoNotWalkEveryPathOfParallelLinks) {
