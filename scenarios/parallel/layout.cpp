@@ -1,0 +1,104 @@
+#include "scenarios/parallel/layout.h"
+
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "scenarios/builder/graph_builder.h"
+#include "scenarios/builder/workload_options.h"
+#include "scenarios/parallel/all_ranks.h"
+#include "scenarios/parallel/gradients.h"
+#include "scenarios/parallel/recompute.h"
+#include "scenarios/parallel/sharded_weights.h"
+#include "scenarios/parallel/stages.h"
+#include "scenarios/parallel/tensor.h"
+#include "scenarios/settings.h"
+#include "scenarios/workloads/micro_batches.h"
+#include "scenarios/workloads/workloads.h"
+#include "sim/base/error.h"
+
+namespace stowplan::scenarios {
+namespace {
+
+constexpr std::int64_t kMostRanks = 16'384;
+
+const char* kRecomputes[] = {"none", "selective", "full"};
+
+}  // namespace
+
+SettingTable LayoutSettings() {
+  return TableOf("tensor=1,pipeline=1,data=1,micro_batches=1,schedule=1f1b,sequence=no,zero=0,recompute=none,bucket=25,prefetch=1",
+                 {Sized("tensor", "ranks that share each product", 1, kMostRanks),
+                  Sized("pipeline", "stages", 1, kMostRanks),
+                  Sized("data", "ranks that share the batch", 1, kMostRanks),
+                  {"sequence", "norms and dropouts are cut along the sequence by the tensor ranks", YesNo(), ""},
+                  {"zero", "what data ranks share: 1 optimizer state, 3 weights too, as FSDP", OneOf({"0", "1", "3"}), ""},
+                  {"recompute", "activations of layers, or of attention alone", OneOf({kRecomputes[0], kRecomputes[1], kRecomputes[2]}), ""},
+                  Sized("bucket", "MiB of gradients that data ranks exchange at once", 1, 1 << 20),
+                  Sized("prefetch", "layers whose weights zero=3 gathers ahead", 0, 1000)});
+}
+
+Layout ReadLayout(const Settings& read) {
+  Layout layout;
+  layout.tensor = read.Int("tensor");
+  layout.pipeline = read.Int("pipeline");
+  layout.data = read.Int("data");
+  layout.micro_batches = read.Int("micro_batches");
+  layout.schedule = read.Text("schedule");
+  layout.sequence = read.Bool("sequence");
+  layout.zero = std::stoi(read.Text("zero"));
+  layout.recompute = read.Choice<Recompute>("recompute");
+  layout.bucket = read.Int("bucket");
+  layout.prefetch = read.Int("prefetch");
+  if (layout.tensor * layout.pipeline > kMostRanks || layout.ranks() > kMostRanks)
+    throw InputError(fmt::format("layout: tensor={} x pipeline={} x data={} is more than {} ranks; choose fewer",
+                                 layout.tensor, layout.pipeline, layout.data, kMostRanks));
+  return layout;
+}
+
+std::string Layout::Text() const {
+  std::string text = fmt::format("tensor={},pipeline={},data={}", tensor, pipeline, data);
+  if (micro_batches > 1) text += fmt::format(",micro_batches={}", micro_batches);
+  if (micro_batches > 1 && schedule != "1f1b") text += ",schedule=" + schedule;
+  if (sequence) text += ",sequence=yes";
+  if (zero != 0) text += fmt::format(",zero={}", zero);
+  if (recompute != Recompute::kNone) text += fmt::format(",recompute={}", kRecomputes[static_cast<int>(recompute)]);
+  return text;
+}
+
+LaidOut LayOut(const std::string& of, const Layout& layout) {
+  const RankGroup tensor{"tensor", layout.tensor, 1}, data{"data", layout.data, layout.tensor * layout.pipeline};
+  LaidOut made;
+  made.graph = ShareOf(of, layout.data * layout.micro_batches, "layout: data x micro_batches");
+  const sim::Attributes attributes = made.graph.attributes;
+  if (layout.tensor > 1) {
+    TensorRank rank = CutTensors(made.graph, {.ranks = layout.tensor, .sequence_parallel = layout.sequence});
+    made.cut_share = rank.flops > 0 ? rank.cut_flops / rank.flops : 1;
+    made.graph = std::move(rank.graph);
+  }
+  if (layout.recompute != Recompute::kNone) made.graph = RecomputeLayers(made.graph, layout.recompute);
+  made.graph = CutStages(made.graph, layout.pipeline, layout.tensor);
+  if (layout.zero == 3 && layout.data > 1) made.graph = ShardWeights(made.graph, data, layout.prefetch);
+  made.graph = RepeatMicroBatch(made.graph, layout.micro_batches, layout.schedule);
+  made.graph.Finish();
+  const bool exchanges = layout.zero != 3;
+  made.graph = ExchangeGradients(made.graph, {.tensor = tensor,
+                                              .data = exchanges ? data : RankGroup{},
+                                              .zero = layout.zero,
+                                              .bucket = layout.bucket << 20});
+  for (const auto& attribute : attributes)
+    if (sim::FindAttribute(made.graph.attributes, attribute.first) == nullptr) made.graph.attributes.push_back(attribute);
+  return made;
+}
+
+sim::OpGraph BuildLayout(const Settings& read) {
+  const Layout layout = ReadLayout(read);
+  LaidOut made = LayOut(read.Text("of"), layout);
+  made.graph.name = read.name();
+  AddAttribute(made.graph.attributes, "layout", layout.Text());
+  AddAttribute(made.graph.attributes, "cut_share", made.cut_share);
+  return read.Is("ranks", "all") ? WriteAllRanks(made.graph, layout) : std::move(made.graph);
+}
+
+}  // namespace stowplan::scenarios
