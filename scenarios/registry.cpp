@@ -45,7 +45,9 @@ SettingTable NmtFamily() {
 }
 
 SettingTable LayoutWorkloadSettings() {
-  SettingTable table = TableOf("of=llama(batch=8),ranks=one", {{"ranks", "one of those that do the same, or all", OneOf({"one", "all"}), ""}});
+  SettingTable table =
+      TableOf("of=llama(batch=8),ranks=one",
+              {{"ranks", "one of those that do the same, or all", OneOf({"one", "all"}), ""}});
   for (Setting& row : LayoutSettings().rows) table.rows.push_back(std::move(row));
   return table;
 }
@@ -212,7 +214,8 @@ const std::vector<WorkloadRow>& Workloads() {
        "al. 2019; Narayanan et al. 2021)",
        TableOf("of=rnnlm(batch=64),micro_batches=4,schedule=gpipe"), BuildPipeline},
       {"layout",
-       "a step of a workload or a graph file over many accelerators: tensor, pipeline and data parallelism, ZeRO, recomputing "
+       "a step of a workload or a graph file over many accelerators: tensor, pipeline and data parallelism, "
+       "ZeRO, recomputing "
        "(Shoeybi et al. 2019; Narayanan et al. 2021; Rajbhandari et al. 2020)",
        LayoutWorkloadSettings(), BuildLayout},
   };

@@ -23,13 +23,17 @@ constexpr std::int64_t kMostOfAllRanks = std::int64_t{1} << 20;  // ops
 class RankWriter {
  public:
   RankWriter(const sim::OpGraph& graph, const Layout& layout)
-      : graph_(graph), tensor_(layout.tensor), pipeline_(layout.pipeline), copies_(layout.tensor * layout.data) {
+      : graph_(graph),
+        tensor_(layout.tensor),
+        pipeline_(layout.pipeline),
+        copies_(layout.tensor * layout.data) {
     for (const sim::Op& op : graph.ops) {
       first_.push_back(static_cast<OpIndex>(next_));
       next_ += Times(op);
       if (next_ > kMostOfAllRanks)
-        throw InputError(fmt::format("ranks=all: {} ranks have more than {} ops; take ranks=one, where one rank stands for all alike",
-                                     layout.ranks(), kMostOfAllRanks));
+        throw InputError(fmt::format(
+            "ranks=all: {} ranks have more than {} ops; take ranks=one, where one rank stands for all alike",
+            layout.ranks(), kMostOfAllRanks));
     }
   }
 
@@ -81,7 +85,8 @@ class RankWriter {
     }
     for (auto& [key, value] : op.attributes) {
       if (key != kRank) continue;
-      const std::int64_t rank = std::get<std::int64_t>(value.value) + copy / tensor_ * tensor_ * pipeline_ + copy % tensor_;
+      const std::int64_t rank =
+          std::get<std::int64_t>(value.value) + copy / tensor_ * tensor_ * pipeline_ + copy % tensor_;
       value.value = rank;
       op.colocate = fmt::format("rank{}", rank);
     }

@@ -88,14 +88,15 @@ std::optional<Contraction> ContractionOf(const sim::OpGraph& graph, sim::OpIndex
     for (const Contraction& product : Candidates(rank, weights, rank))
       candidates.push_back(GradientOf(product, of_first));
   }
-  for (const Contraction& product : Candidates(a.size(), b.size(), result.size())) candidates.push_back(product);
+  for (const Contraction& product : Candidates(a.size(), b.size(), result.size()))
+    candidates.push_back(product);
   const auto found =
       std::ranges::find_if(candidates, [&](const Contraction& one) { return Fits(one, a, b, result); });
   return found != candidates.end() ? std::optional(*found) : std::nullopt;
 }
 
-std::optional<int> ReshapedDimension(const Dimensions& from, const Dimensions& to, int dimension,
-                                     bool tokens, std::int64_t parts) {
+std::optional<int> ReshapedDimension(const Dimensions& from, const Dimensions& to, int dimension, bool tokens,
+                                     std::int64_t parts) {
   // The dimensions in a row that are the same elements: [i, i_end) of `from` and [j, j_end) of `to`.
   for (std::size_t i = 0, j = 0; i < from.size() && j < to.size();) {
     std::size_t i_end = i + 1, j_end = j + 1;
@@ -159,7 +160,8 @@ std::optional<std::vector<int>> PermutationOf(const sim::OpGraph& graph, const s
     // Two are exchanged: heads and positions where there are both, else the last two.
     std::vector<int> order(rank);
     std::iota(order.begin(), order.end(), 0);
-    std::vector<std::pair<std::size_t, std::size_t>> pairs = {{rank == 4 ? 1 : rank - 2, rank == 4 ? 2 : rank - 1}};
+    std::vector<std::pair<std::size_t, std::size_t>> pairs = {
+        {rank == 4 ? 1 : rank - 2, rank == 4 ? 2 : rank - 1}};
     for (std::size_t i = 0; i < rank; ++i)
       for (std::size_t j = i + 1; j < rank; ++j) pairs.emplace_back(i, j);
     for (const auto& [i, j] : pairs) {
@@ -167,7 +169,8 @@ std::optional<std::vector<int>> PermutationOf(const sim::OpGraph& graph, const s
       std::swap(swapped[i], swapped[j]);
       candidates.push_back(std::move(swapped));
     }
-    for (std::vector<int> any = order; rank < 6 && std::ranges::next_permutation(any).found;) candidates.push_back(any);
+    for (std::vector<int> any = order; rank < 6 && std::ranges::next_permutation(any).found;)
+      candidates.push_back(any);
   }
   const auto found = std::ranges::find_if(candidates, fits);
   return found != candidates.end() ? std::optional(*found) : std::nullopt;

@@ -26,8 +26,8 @@ std::optional<Contraction> ContractionOf(const sim::OpGraph& graph, sim::OpIndex
 
 // Of a transposition, a view or a move of the same elements. `parts`: into how many the dimension is cut; of the dimensions that
 // it becomes the first is cut, of tokens the last that divides. Null = it is cut through in the middle.
-std::optional<int> ReshapedDimension(const Dimensions& from, const Dimensions& to, int dimension,
-                                     bool tokens, std::int64_t parts);
+std::optional<int> ReshapedDimension(const Dimensions& from, const Dimensions& to, int dimension, bool tokens,
+                                     std::int64_t parts);
 // to[i] = from[result[i]]; null = the op is no transposition, or its shapes do not tell.
 std::optional<std::vector<int>> PermutationOf(const sim::OpGraph& graph, const sim::Op& op);
 

@@ -27,9 +27,11 @@ class Exchanger {
  public:
   Exchanger(const sim::OpGraph& graph, const GradientExchange& exchange)
       : graph_(graph), exchange_(exchange), edit_(graph), place_(graph.ops.size()) {
-    for (std::size_t i = 0; i < graph.topological_order().size(); ++i) place_[At(graph.topological_order()[i])] = i;
+    for (std::size_t i = 0; i < graph.topological_order().size(); ++i)
+      place_[At(graph.topological_order()[i])] = i;
     for (OpIndex op = 0; op < graph.size(); ++op) FindGradient(op);
-    std::ranges::sort(gradients_, {}, [&](const Gradient& one) { return std::pair(place_[At(one.tensor.op)], one.update); });
+    std::ranges::sort(gradients_, {},
+                      [&](const Gradient& one) { return std::pair(place_[At(one.tensor.op)], one.update); });
   }
 
   sim::OpGraph Run() {
@@ -57,13 +59,15 @@ class Exchanger {
     for (const TensorRef input : op.inputs)
       if (graph_.ops[At(input.op)].IsVariable()) weight = input.op;
     for (const TensorRef input : op.inputs)
-      if (weight >= 0 && IsBackward(graph_.ops[At(input.op)])) gradients_.push_back({index, weight, input, op.colocate});
+      if (weight >= 0 && IsBackward(graph_.ops[At(input.op)]))
+        gradients_.push_back({index, weight, input, op.colocate});
   }
 
   const sim::Op& UpdateOf(const Gradient& gradient) { return edit_.op(gradient.update); }
 
   // A view of tensors that stand one behind the other, padded for the ranks; it is there when the last one is.
-  OpIndex AddFlat(const std::string& name, const std::vector<TensorRef>& tensors, OpIndex behind, std::int64_t ranks) {
+  OpIndex AddFlat(const std::string& name, const std::vector<TensorRef>& tensors, OpIndex behind,
+                  std::int64_t ranks) {
     Bytes bytes = 0;
     for (const TensorRef tensor : tensors) bytes += OutputOf(edit_.graph(), tensor).bytes;
     sim::Op flat = Beside(edit_.op(behind), name, "Reshape");
@@ -78,7 +82,8 @@ class Exchanger {
   }
 
   // The updates wait for the sum, which stands where the gradients do.
-  OpIndex AllReduce(const std::string& name, const std::vector<const Gradient*>& gradients, const RankGroup& group) {
+  OpIndex AllReduce(const std::string& name, const std::vector<const Gradient*>& gradients,
+                    const RankGroup& group) {
     std::vector<TensorRef> tensors;
     OpIndex last = gradients.front()->tensor.op;
     for (const Gradient* gradient : gradients) {
@@ -87,7 +92,8 @@ class Exchanger {
     }
     const OpIndex flat = AddFlat(name + "/flat", tensors, last, 1);
     const sim::Op of = edit_.op(flat);
-    const OpIndex sum = edit_.AddAfter(flat, CollectiveBeside(of, name, "AllReduce", {flat, 0}, of.outputs.front(), group));
+    const OpIndex sum =
+        edit_.AddAfter(flat, CollectiveBeside(of, name, "AllReduce", {flat, 0}, of.outputs.front(), group));
     for (const Gradient* gradient : gradients) edit_.op(gradient->update).control.push_back(sum);
     return sum;
   }
@@ -95,7 +101,8 @@ class Exchanger {
   void SumTerms() {
     std::map<std::string, std::vector<const Gradient*>> by_stage;
     for (const Gradient& gradient : gradients_)
-      if (sim::FindBool(UpdateOf(gradient).attributes, kIsTerm).value_or(false)) by_stage[gradient.stage].push_back(&gradient);
+      if (sim::FindBool(UpdateOf(gradient).attributes, kIsTerm).value_or(false))
+        by_stage[gradient.stage].push_back(&gradient);
     for (const auto& [stage, gradients] : by_stage) {
       const OpIndex sum = AllReduce(stage + "/terms", gradients, exchange_.tensor);
       for (const Gradient* gradient : gradients) before_[gradient->update] = sum;
@@ -105,7 +112,8 @@ class Exchanger {
   void SumTied() {
     std::map<std::string, std::vector<const Gradient*>> by_weight;
     for (const Gradient& gradient : gradients_)
-      if (const auto tied = sim::FindString(UpdateOf(gradient).attributes, kTied)) by_weight[*tied].push_back(&gradient);
+      if (const auto tied = sim::FindString(UpdateOf(gradient).attributes, kTied))
+        by_weight[*tied].push_back(&gradient);
     for (const auto& [weight, gradients] : by_weight) {
       const sim::Op of = edit_.op(gradients.front()->tensor.op);
       const Bytes bytes = OutputOf(edit_.graph(), gradients.front()->tensor).bytes;
@@ -142,7 +150,8 @@ class Exchanger {
         bucket.push_back(gradient);
         bytes += OutputOf(graph_, gradient->tensor).bytes;
         if (bytes < std::min(most, exchange_.bucket) && gradient != gradients.back()) continue;
-        SumBucket(fmt::format("{}/bucket{}", stage.empty() ? "data" : stage, count++), std::exchange(bucket, {}));
+        SumBucket(fmt::format("{}/bucket{}", stage.empty() ? "data" : stage, count++),
+                  std::exchange(bucket, {}));
         bytes = 0;
         most = exchange_.bucket;
       }
@@ -163,24 +172,28 @@ class Exchanger {
       if (const auto sum = before_.find(gradient->update); sum != before_.end()) waits.push_back(sum->second);
       if (place_[At(gradient->tensor.op)] > place_[At(last)]) last = gradient->tensor.op;
     }
-    const OpIndex flat = AddFlat(name + "/flat", tensors, last, exchange_.zero > 0 ? exchange_.data.ranks : 1);
+    const OpIndex flat =
+        AddFlat(name + "/flat", tensors, last, exchange_.zero > 0 ? exchange_.data.ranks : 1);
     edit_.op(flat).control = waits;
     const sim::Op of = edit_.op(flat);
     sim::Output result = of.outputs.front();
     if (exchange_.zero == 0) {
-      const OpIndex sum = edit_.AddAfter(flat, CollectiveBeside(of, name, "AllReduce", {flat, 0}, result, exchange_.data));
+      const OpIndex sum =
+          edit_.AddAfter(flat, CollectiveBeside(of, name, "AllReduce", {flat, 0}, result, exchange_.data));
       for (const Gradient* gradient : bucket) edit_.op(gradient->update).control.push_back(sum);
       return;
     }
     result.bytes /= exchange_.data.ranks;
-    const OpIndex sum = edit_.AddAfter(flat, CollectiveBeside(of, name, "ReduceScatter", {flat, 0}, result, exchange_.data));
+    const OpIndex sum =
+        edit_.AddAfter(flat, CollectiveBeside(of, name, "ReduceScatter", {flat, 0}, result, exchange_.data));
     UpdateParts(name, bucket, sum);
   }
 
   Bytes Part(Bytes bytes) const { return PartOf(bytes, exchange_.data.ranks); }
 
   // A rank's part of a tensor. What it is a view of stays while `held` is needed.
-  OpIndex AddPart(const std::string& name, OpIndex before, TensorRef of, Bytes whole, std::vector<TensorRef> held) {
+  OpIndex AddPart(const std::string& name, OpIndex before, TensorRef of, Bytes whole,
+                  std::vector<TensorRef> held) {
     sim::Op part = Beside(edit_.op(before), name, "Reshape");
     part.inputs = {of};
     std::ranges::copy(held, std::back_inserter(part.inputs));
@@ -219,20 +232,23 @@ class Exchanger {
     const sim::Op of = edit_.op(flat);
     sim::Output gathered = of.outputs.front();
     gathered.bytes *= exchange_.data.ranks;
-    edit_.AddAfter(flat, CollectiveBeside(of, name + "/gather", "AllGather", {flat, 0}, gathered, exchange_.data));
+    edit_.AddAfter(flat,
+                   CollectiveBeside(of, name + "/gather", "AllGather", {flat, 0}, gathered, exchange_.data));
   }
 
   // What an update reads that is worked out of the weight, as torch's Adam does with all at once.
   void ShrinkRoots(OpIndex update, OpIndex weight, OpIndex part) {
     for (const TensorRef input : graph_.ops[At(update)].inputs) {
       sim::Op& root = edit_.op(input.op);
-      if (!IsUpdate(root) || std::ranges::find(root.inputs, TensorRef{weight, 0}) == root.inputs.end()) continue;
+      if (!IsUpdate(root) || std::ranges::find(root.inputs, TensorRef{weight, 0}) == root.inputs.end())
+        continue;
       const Bytes bytes = root.outputs.front().bytes;
       for (sim::Output& output : root.outputs) {
         output.bytes = Part(bytes);
         output.shape.clear();
       }
-      const OpIndex own = AddPart(root.name + "/weight", input.op, {weight, 0}, OutputOf(edit_.graph(), {part, 0}).bytes * exchange_.data.ranks, {});
+      const OpIndex own = AddPart(root.name + "/weight", input.op, {weight, 0},
+                                  OutputOf(edit_.graph(), {part, 0}).bytes * exchange_.data.ranks, {});
       edit_.Replace(input.op, {weight, 0}, {own, 0});
     }
   }
@@ -242,9 +258,9 @@ class Exchanger {
   GraphEdit edit_;
   std::vector<std::size_t> place_;  // by op, in topological order
   std::vector<Gradient> gradients_;
-  std::map<OpIndex, OpIndex> before_;      // by update: the sum that its gradient is of before the data ranks'
-  std::map<OpIndex, TensorRef> tied_;      // by update
-  std::map<OpIndex, bool> divided_;        // weights
+  std::map<OpIndex, OpIndex> before_;  // by update: the sum that its gradient is of before the data ranks'
+  std::map<OpIndex, TensorRef> tied_;  // by update
+  std::map<OpIndex, bool> divided_;    // weights
 };
 
 }  // namespace

@@ -10,7 +10,8 @@ namespace stowplan::scenarios {
 
 struct GradientExchange {
   RankGroup tensor{}, data{};
-  int zero = 0;             // 0: AllReduce; 1: ReduceScatter, the update of a rank's part, AllGather (Rajbhandari et al. 2020)
+  int zero =
+      0;  // 0: AllReduce; 1: ReduceScatter, the update of a rank's part, AllGather (Rajbhandari et al. 2020)
   std::int64_t bucket = 0;  // bytes
 };
 

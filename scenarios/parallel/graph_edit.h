@@ -51,6 +51,9 @@ class GraphEdit {
   std::unordered_set<std::string> names_;
 };
 
+// The ops in an order in which they could run, as builders write them.
+void InProgramOrder(sim::OpGraph& graph);
+
 // An op beside `of`, of its part of the model and its phase.
 sim::Op Beside(const sim::Op& of, const std::string& name, const std::string& type);
 sim::Output ViewOf(sim::Output output, sim::TensorRef of);

@@ -1,5 +1,6 @@
 #include "scenarios/parallel/layout.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -9,6 +10,7 @@
 #include "scenarios/builder/workload_options.h"
 #include "scenarios/parallel/all_ranks.h"
 #include "scenarios/parallel/gradients.h"
+#include "scenarios/parallel/graph_edit.h"
 #include "scenarios/parallel/recompute.h"
 #include "scenarios/parallel/sharded_weights.h"
 #include "scenarios/parallel/stages.h"
@@ -25,18 +27,56 @@ constexpr std::int64_t kMostRanks = 16'384;
 
 const char* kRecomputes[] = {"none", "selective", "full"};
 
+// A builder's gradient of a table is of the rows that were read; ranks can only add whole ones, as torch makes them.
+void MakeTableGradientsWhole(sim::OpGraph& graph) {
+  for (sim::Op& op : graph.ops) {
+    if (op.type != "GatherGrad") continue;
+    const auto read = std::ranges::find_if(graph.ops, [&](const sim::Op& one) {
+      return one.type == "GatherV2" && one.inputs.size() == 2 && op.inputs.size() == 2 &&
+             one.inputs[1] == op.inputs[1];
+    });
+    if (read == graph.ops.end()) continue;
+    op.type = "ScatterND";
+    op.outputs.front() = OutputOf(graph, read->inputs.front());
+    op.outputs.front().storage = sim::Output::Storage::kOwn;
+  }
+  graph.Finish();
+}
+
+// In place of the model's layers.
+void MarkStages(sim::OpGraph& graph, const Layout& layout) {
+  for (sim::Op& op : graph.ops) {
+    std::erase_if(op.attributes, [](const auto& one) { return one.first == "stage"; });
+    const auto rank = sim::FindNumber(op.attributes, kRank);
+    if (rank) AddAttribute(op.attributes, "stage", static_cast<std::int64_t>(*rank) / layout.tensor);
+  }
+}
+
+// What the model says of itself, where the layout does not say other things.
+void AddAttributesOf(const sim::Attributes& model, sim::Attributes& attributes) {
+  for (const auto& one : model) {
+    const bool is_default = one.first == "mode" && one.second.value == decltype(one.second.value)("training");
+    if (one.first != "schedule" && !is_default && sim::FindAttribute(attributes, one.first) == nullptr)
+      attributes.push_back(one);
+  }
+}
+
 }  // namespace
 
 SettingTable LayoutSettings() {
-  return TableOf("tensor=1,pipeline=1,data=1,micro_batches=1,schedule=1f1b,sequence=no,zero=0,recompute=none,bucket=25,prefetch=1",
-                 {Sized("tensor", "ranks that share each product", 1, kMostRanks),
-                  Sized("pipeline", "stages", 1, kMostRanks),
-                  Sized("data", "ranks that share the batch", 1, kMostRanks),
-                  {"sequence", "norms and dropouts are cut along the sequence by the tensor ranks", YesNo(), ""},
-                  {"zero", "what data ranks share: 1 optimizer state, 3 weights too, as FSDP", OneOf({"0", "1", "3"}), ""},
-                  {"recompute", "activations of layers, or of attention alone", OneOf({kRecomputes[0], kRecomputes[1], kRecomputes[2]}), ""},
-                  Sized("bucket", "MiB of gradients that data ranks exchange at once", 1, 1 << 20),
-                  Sized("prefetch", "layers whose weights zero=3 gathers ahead", 0, 1000)});
+  return TableOf(
+      "tensor=1,pipeline=1,data=1,micro_batches=1,schedule=1f1b,sequence=no,zero=0,recompute=none,bucket=25,"
+      "prefetch=1",
+      {Sized("tensor", "ranks that share each product", 1, kMostRanks),
+       Sized("pipeline", "stages", 1, kMostRanks),
+       Sized("data", "ranks that share the batch", 1, kMostRanks),
+       {"sequence", "norms and dropouts are cut along the sequence by the tensor ranks", YesNo(), ""},
+       {"zero", "what data ranks share: 1 optimizer state, 3 weights too, as FSDP", OneOf({"0", "1", "3"}),
+        ""},
+       {"recompute", "activations of layers, or of attention alone",
+        OneOf({kRecomputes[0], kRecomputes[1], kRecomputes[2]}), ""},
+       Sized("bucket", "MiB of gradients that data ranks exchange at once", 1, 1 << 20),
+       Sized("prefetch", "layers whose weights zero=3 gathers ahead", 0, 1000)});
 }
 
 Layout ReadLayout(const Settings& read) {
@@ -52,8 +92,9 @@ Layout ReadLayout(const Settings& read) {
   layout.bucket = read.Int("bucket");
   layout.prefetch = read.Int("prefetch");
   if (layout.tensor * layout.pipeline > kMostRanks || layout.ranks() > kMostRanks)
-    throw InputError(fmt::format("layout: tensor={} x pipeline={} x data={} is more than {} ranks; choose fewer",
-                                 layout.tensor, layout.pipeline, layout.data, kMostRanks));
+    throw InputError(
+        fmt::format("layout: tensor={} x pipeline={} x data={} is more than {} ranks; choose fewer",
+                    layout.tensor, layout.pipeline, layout.data, kMostRanks));
   return layout;
 }
 
@@ -63,15 +104,18 @@ std::string Layout::Text() const {
   if (micro_batches > 1 && schedule != "1f1b") text += ",schedule=" + schedule;
   if (sequence) text += ",sequence=yes";
   if (zero != 0) text += fmt::format(",zero={}", zero);
-  if (recompute != Recompute::kNone) text += fmt::format(",recompute={}", kRecomputes[static_cast<int>(recompute)]);
+  if (recompute != Recompute::kNone)
+    text += fmt::format(",recompute={}", kRecomputes[static_cast<int>(recompute)]);
   return text;
 }
 
 LaidOut LayOut(const std::string& of, const Layout& layout) {
-  const RankGroup tensor{"tensor", layout.tensor, 1}, data{"data", layout.data, layout.tensor * layout.pipeline};
+  const RankGroup tensor{"tensor", layout.tensor, 1},
+      data{"data", layout.data, layout.tensor * layout.pipeline};
   LaidOut made;
   made.graph = ShareOf(of, layout.data * layout.micro_batches, "layout: data x micro_batches");
   const sim::Attributes attributes = made.graph.attributes;
+  MakeTableGradientsWhole(made.graph);
   if (layout.tensor > 1) {
     TensorRank rank = CutTensors(made.graph, {.ranks = layout.tensor, .sequence_parallel = layout.sequence});
     made.cut_share = rank.flops > 0 ? rank.cut_flops / rank.flops : 1;
@@ -87,8 +131,14 @@ LaidOut LayOut(const std::string& of, const Layout& layout) {
                                               .data = exchanges ? data : RankGroup{},
                                               .zero = layout.zero,
                                               .bucket = layout.bucket << 20});
-  for (const auto& attribute : attributes)
-    if (sim::FindAttribute(made.graph.attributes, attribute.first) == nullptr) made.graph.attributes.push_back(attribute);
+  MarkStages(made.graph, layout);
+  InProgramOrder(made.graph);
+  made.graph.attributes.clear();
+  if (layout.micro_batches > 1) AddAttribute(made.graph.attributes, "schedule", layout.schedule);
+  AddAttribute(made.graph.attributes, "layout", layout.Text());
+  AddAttribute(made.graph.attributes, "layers", layout.pipeline);
+  AddAttribute(made.graph.attributes, "expert", std::string("stage"));
+  AddAttributesOf(attributes, made.graph.attributes);
   return made;
 }
 
@@ -96,8 +146,10 @@ sim::OpGraph BuildLayout(const Settings& read) {
   const Layout layout = ReadLayout(read);
   LaidOut made = LayOut(read.Text("of"), layout);
   made.graph.name = read.name();
-  AddAttribute(made.graph.attributes, "layout", layout.Text());
+  const sim::Attributes of_graph =
+      std::exchange(made.graph.attributes, Describe(read, layout.pipeline, "stage"));
   AddAttribute(made.graph.attributes, "cut_share", made.cut_share);
+  AddAttributesOf(of_graph, made.graph.attributes);
   return read.Is("ranks", "all") ? WriteAllRanks(made.graph, layout) : std::move(made.graph);
 }
 

@@ -42,8 +42,8 @@ SettingTable LayoutSettings();
 Layout ReadLayout(const Settings& read);
 
 struct LaidOut {
-  sim::OpGraph graph;     // in the symmetric form, Finish()ed
-  double cut_share = 1;   // of the FLOPs: those in products that tensor parallelism cuts
+  sim::OpGraph graph;    // in the symmetric form, Finish()ed
+  double cut_share = 1;  // of the FLOPs: those in products that tensor parallelism cuts
 };
 
 // `of`: a workload or a graph file, whose batch all data ranks and micro-batches share. Throws InputError for what does not divide:

@@ -25,11 +25,11 @@ std::vector<std::string> NumberedLayers(const sim::OpGraph& graph) {
   return names;
 }
 
-std::vector<std::string> Stages(const sim::OpGraph& graph) {
+std::vector<std::string> ByAttribute(const sim::OpGraph& graph, const char* key) {
   std::vector<std::string> names;
   for (const sim::Op& op : graph.ops) {
-    const auto stage = sim::FindNumber(op.attributes, "stage");
-    names.push_back(stage ? std::to_string(static_cast<int>(*stage)) : "");
+    const auto number = sim::FindNumber(op.attributes, key);
+    names.push_back(number ? std::to_string(static_cast<int>(*number)) : "");
   }
   return names;
 }
@@ -39,8 +39,9 @@ class LayerSearch {
   explicit LayerSearch(const sim::OpGraph& graph) : graph_(graph) {}
 
   ModelLayers Find() {
-    NumberLayers(NumberedLayers(graph_));
-    if (found_.count < 2) NumberLayers(Stages(graph_));
+    NumberLayers(ByAttribute(graph_, kLayer));
+    if (found_.count == 0) NumberLayers(NumberedLayers(graph_));
+    if (found_.count < 2) NumberLayers(ByAttribute(graph_, "stage"));
     if (found_.count == 0) found_.count = 1;
     for (const OpIndex op : graph_.topological_order())
       if (!found_.within[At(op)]) found_.layer[At(op)] = Followed(op);
@@ -92,10 +93,10 @@ class LayerSearch {
     std::vector<bool> prepares(graph_.ops.size());
     for (const OpIndex op : graph_.topological_order()) {
       const sim::Op& of = graph_.ops[At(op)];
-      prepares[At(op)] = of.IsSource() || (sim::IsForward(of) && !found_.within[At(op)] &&
-                                           std::ranges::all_of(of.inputs, [&](sim::TensorRef input) {
-                                             return prepares[At(input.op)];
-                                           }));
+      prepares[At(op)] =
+          of.IsSource() ||
+          (sim::IsForward(of) && !found_.within[At(op)] &&
+           std::ranges::all_of(of.inputs, [&](sim::TensorRef input) { return prepares[At(input.op)]; }));
     }
     return prepares;
   }

@@ -8,12 +8,17 @@
 namespace stowplan::scenarios {
 
 struct ModelLayers {
-  int count = 0;              // in the order of the forward pass
-  std::vector<int> layer{};    // by op, from 0; what is before the first layer goes with it, what is behind the last with that
+  int count = 0;  // in the order of the forward pass
+  std::vector<int>
+      layer{};  // by op, from 0; what is before the first layer goes with it, what is behind the last with that
   std::vector<bool> within{};  // by op: its name or its attribute `stage` says so
 };
 
-// `graph` is Finish()ed. Layers are those that names number (sim/analysis/layers.h), else the values of the attribute `stage`.
+// Of an op: the number of its layer, in graphs whose colocation sets are stages.
+inline constexpr char kLayer[] = "layer";
+
+// `graph` is Finish()ed. Layers are those of the attribute `layer`, else those that names number (sim/analysis/layers.h), else the values
+// of the attribute `stage`.
 ModelLayers FindLayers(const sim::OpGraph& graph);
 
 }  // namespace stowplan::scenarios

@@ -18,7 +18,8 @@ using sim::TensorRef;
 
 class Recomputation {
  public:
-  explicit Recomputation(const sim::OpGraph& graph) : graph_(graph), layers_(FindLayers(graph)), edit_(graph) {}
+  explicit Recomputation(const sim::OpGraph& graph)
+      : graph_(graph), layers_(FindLayers(graph)), edit_(graph) {}
 
   sim::OpGraph Run(Recompute what) {
     for (int layer = 0; layer < layers_.count; ++layer) {
@@ -31,7 +32,9 @@ class Recomputation {
   }
 
  private:
-  bool IsWork(OpIndex op) const { return sim::IsForward(graph_.ops[At(op)]) && !graph_.ops[At(op)].IsSource(); }
+  bool IsWork(OpIndex op) const {
+    return sim::IsForward(graph_.ops[At(op)]) && !graph_.ops[At(op)].IsSource();
+  }
 
   bool IsWeight(TensorRef tensor) const {
     const sim::Op& op = graph_.ops[At(tensor.op)];
@@ -70,8 +73,10 @@ class Recomputation {
     for (const OpIndex op : ops) repeated[At(op)] = true;
     std::vector<OpIndex> readers;
     for (const OpIndex op : graph_.topological_order()) {
-      if (!IsBackward(graph_.ops[At(op)]) || layers_.layer[At(op)] != layer || !layers_.within[At(op)]) continue;
-      if (std::ranges::any_of(graph_.ops[At(op)].inputs, [&](TensorRef input) { return repeated[At(input.op)]; }))
+      if (!IsBackward(graph_.ops[At(op)]) || layers_.layer[At(op)] != layer || !layers_.within[At(op)])
+        continue;
+      if (std::ranges::any_of(graph_.ops[At(op)].inputs,
+                              [&](TensorRef input) { return repeated[At(input.op)]; }))
         readers.push_back(op);
     }
     if (readers.empty()) return;
@@ -100,7 +105,8 @@ class Recomputation {
     return arrivals;
   }
 
-  sim::Op Copy(OpIndex op, const std::map<OpIndex, OpIndex>& copies, const std::vector<OpIndex>& arrivals) const {
+  sim::Op Copy(OpIndex op, const std::map<OpIndex, OpIndex>& copies,
+               const std::vector<OpIndex>& arrivals) const {
     sim::Op copy = graph_.ops[At(op)];
     copy.name = "recompute/" + copy.name;
     copy.phase = "backward";

@@ -24,8 +24,14 @@ using sim::TensorRef;
 class WeightSharder {
  public:
   WeightSharder(const sim::OpGraph& graph, const RankGroup& data, std::int64_t prefetch)
-      : graph_(graph), data_(data), prefetch_(prefetch), layers_(FindLayers(graph)), edit_(graph), place_(graph.ops.size()) {
-    for (std::size_t i = 0; i < graph.topological_order().size(); ++i) place_[At(graph.topological_order()[i])] = i;
+      : graph_(graph),
+        data_(data),
+        prefetch_(prefetch),
+        layers_(FindLayers(graph)),
+        edit_(graph),
+        place_(graph.ops.size()) {
+    for (std::size_t i = 0; i < graph.topological_order().size(); ++i)
+      place_[At(graph.topological_order()[i])] = i;
     FindUnits();
   }
 
@@ -54,7 +60,9 @@ class WeightSharder {
   };
   using Key = std::pair<std::string, std::int64_t>;
 
-  bool IsSharded(OpIndex op) const { return graph_.ops[At(op)].IsVariable() && !graph_.ops[At(op)].outputs.empty(); }
+  bool IsSharded(OpIndex op) const {
+    return graph_.ops[At(op)].IsVariable() && !graph_.ops[At(op)].outputs.empty();
+  }
 
   void FindUnits() {
     for (OpIndex op = 0; op < graph_.size(); ++op) {
@@ -108,7 +116,8 @@ class WeightSharder {
   OpIndex Before(const Unit& unit, bool backward) const {
     std::vector<std::pair<const Unit*, bool>> turns;
     for (const auto& [key, other] : units_)
-      if (other.stage == unit.stage && other.layer >= 0 && !other.forward.empty()) turns.emplace_back(&other, false);
+      if (other.stage == unit.stage && other.layer >= 0 && !other.forward.empty())
+        turns.emplace_back(&other, false);
     const std::size_t forwards = turns.size();
     for (std::size_t i = forwards; i-- > 0;)
       if (!turns[i].first->backward.empty()) turns.emplace_back(turns[i].first, true);
@@ -167,7 +176,8 @@ class WeightSharder {
       copy.control.clear();
       std::ranges::replace(copy.inputs, TensorRef{weight, 0}, TensorRef{whole, 0});
       for (sim::Output& output : copy.outputs)
-        if (output.storage == sim::Output::Storage::kInput && output.alias == TensorRef{weight, 0}) output.alias = {whole, 0};
+        if (output.storage == sim::Output::Storage::kInput && output.alias == TensorRef{weight, 0})
+          output.alias = {whole, 0};
       const OpIndex made = edit_.AddAfter(unit.gathered, std::move(copy));
       for (const OpIndex reader : later) {
         for (std::size_t o = 0; o < graph_.ops[At(view)].outputs.size(); ++o)
@@ -176,7 +186,8 @@ class WeightSharder {
     }
   }
 
-  OpIndex ReadWhole(const Unit& unit, OpIndex weight, const std::vector<OpIndex>& readers, const char* suffix) {
+  OpIndex ReadWhole(const Unit& unit, OpIndex weight, const std::vector<OpIndex>& readers,
+                    const char* suffix) {
     sim::Op view = Beside(graph_.ops[At(weight)], graph_.ops[At(weight)].name + suffix, "Reshape");
     view.phase = edit_.op(unit.gathered).phase;
     view.inputs = {{unit.gathered, 0}};
@@ -211,10 +222,12 @@ class WeightSharder {
     flat.outputs = {output};
     const OpIndex copied = edit_.AddAfter(last, std::move(flat));
     output.bytes /= data_.ranks;
-    const OpIndex sum = edit_.AddAfter(copied, CollectiveBeside(Made(unit, "", "", "backward"), unit.name + "/scatter",
-                                                                "ReduceScatter", {copied, 0}, output, data_));
+    const OpIndex sum =
+        edit_.AddAfter(copied, CollectiveBeside(Made(unit, "", "", "backward"), unit.name + "/scatter",
+                                                "ReduceScatter", {copied, 0}, output, data_));
     for (const auto& [update, gradient] : gradients) {
-      sim::Op part = Beside(graph_.ops[At(gradient.op)], graph_.ops[At(update)].name + "/gradient", "Reshape");
+      sim::Op part =
+          Beside(graph_.ops[At(gradient.op)], graph_.ops[At(update)].name + "/gradient", "Reshape");
       part.inputs = {{sum, 0}};
       sim::Output own;
       own.bytes = Part(OutputOf(graph_, gradient).bytes);

@@ -27,23 +27,26 @@ bool IsOneOf(const sim::Op& op, const std::string_view (&types)[N]) {
   return std::ranges::find(types, op.type) != std::end(types);
 }
 
-constexpr std::string_view kMoves[] = {"Reshape", "Transpose", "Squeeze", "Unsqueeze", "Flatten", "Expand",
-                                       "Identity", "Slice", "Pad", "StridedSlice", "Tile"};
-constexpr std::string_view kSums[] = {"ReduceSum", "Mean", "ReduceMean", "BiasAddGrad", "MulSum", "ReduceMax",
-                                      "ReduceMin", "ReduceSumSquare", "L2Loss", "Sum"};
-constexpr std::string_view kNorms[] = {"LayerNorm", "RMSNorm", "LayerNormGrad", "RMSNormGrad", "LayerNormalization"};
+constexpr std::string_view kMoves[] = {"Reshape", "Transpose",    "Squeeze",  "Unsqueeze",
+                                       "Flatten", "Expand",       "Identity", "Slice",
+                                       "Pad",     "StridedSlice", "Tile"};
+constexpr std::string_view kSums[] = {"ReduceSum", "Mean",      "ReduceMean",      "BiasAddGrad", "MulSum",
+                                      "ReduceMax", "ReduceMin", "ReduceSumSquare", "L2Loss",      "Sum"};
+constexpr std::string_view kNorms[] = {"LayerNorm", "RMSNorm", "LayerNormGrad", "RMSNormGrad",
+                                       "LayerNormalization"};
 constexpr std::string_view kRowwise[] = {"Softmax", "SoftmaxGrad", "TopK", "TopKGrad", "CumSum", "ArgMax"};
 constexpr std::string_view kClassSoftmax[] = {"LogSoftmax", "SoftmaxCrossEntropyWithLogits",
                                               "SparseSoftmaxCrossEntropyWithLogits"};
-constexpr std::string_view kClassGradients[] = {"LogSoftmaxGrad", "SoftmaxCrossEntropyGrad", "ScatterElements"};
+constexpr std::string_view kClassGradients[] = {"LogSoftmaxGrad", "SoftmaxCrossEntropyGrad",
+                                                "ScatterElements"};
 constexpr std::string_view kGathers[] = {"GatherV2", "Gather", "GatherND"};
 constexpr std::string_view kScatters[] = {"ScatterND", "GatherGrad"};
 constexpr std::string_view kLinear[] = {"Add", "AddN"};
 constexpr std::string_view kMadeAlike[] = {"Fill", "NoOp", "RandomUniform", "ZerosLike", "OnesLike"};
 constexpr std::string_view kPointwise[] = {
-    "Abs", "Add", "AddN", "BiasAdd", "Cast", "Clip", "Cos", "Div", "Dropout", "Elu", "Equal", "Erf", "Exp",
-    "Gelu", "Greater", "Less", "LessEqual", "Mul", "And", "Neg", "Pow", "Relu", "Rsqrt", "Scale", "Shift", "Sigmoid",
-    "Sin", "Sqrt", "Sub", "Swish", "Tanh", "Where", "Assign"};
+    "Abs",   "Add",   "AddN",  "BiasAdd", "Cast", "Clip",      "Cos", "Div",   "Dropout", "Elu",   "Equal",
+    "Erf",   "Exp",   "Gelu",  "Greater", "Less", "LessEqual", "Mul", "And",   "Neg",     "Pow",   "Relu",
+    "Rsqrt", "Scale", "Shift", "Sigmoid", "Sin",  "Sqrt",      "Sub", "Swish", "Tanh",    "Where", "Assign"};
 
 // A tensor as its producer holds it, and the products by columns that its cut came from.
 struct Held {
@@ -102,9 +105,9 @@ class ShardSearch {
     for (const OpIndex index : graph_.topological_order()) {
       const sim::Op& op = Op(index);
       const bool is_weight = op.IsVariable() && !op.outputs.empty() && IsFloating(op.outputs.front().dtype);
-      is_free_[At(index)] = !is_weight && op.flops == 0 && std::ranges::all_of(op.inputs, [&](TensorRef input) {
-        return is_free_[At(input.op)];
-      });
+      is_free_[At(index)] =
+          !is_weight && op.flops == 0 &&
+          std::ranges::all_of(op.inputs, [&](TensorRef input) { return is_free_[At(input.op)]; });
     }
   }
 
@@ -183,8 +186,9 @@ class ShardSearch {
     for (std::size_t i = 0; i < in_.size(); ++i) {
       Shard& shard = in_[i].shard;
       if (!shard.IsTerm()) continue;
-      const bool scatters = options_.sequence_parallel && shard.dimension >= 0 && !ContractionOf(graph_, current_) &&
-                            Shape(op.inputs[i])[static_cast<std::size_t>(shard.dimension)] % options_.ranks == 0;
+      const bool scatters =
+          options_.sequence_parallel && shard.dimension >= 0 && !ContractionOf(graph_, current_) &&
+          Shape(op.inputs[i])[static_cast<std::size_t>(shard.dimension)] % options_.ranks == 0;
       exchanges_[At(current_)][i] = scatters ? Exchange::kReduceScatter : Exchange::kAllReduce;
       shard = scatters ? Cut(shard.dimension, true) : Shard{};
     }
@@ -243,7 +247,8 @@ class ShardSearch {
       const Dimensions &whole = Shape(op.inputs.front()), &shape = Shape(tensor);
       const auto at = static_cast<std::size_t>(part.dimension);
       // It reads less of what is whole.
-      if (whole.size() == shape.size() && whole[at] != shape[at] && (part.tokens || whole[at] == 1)) return true;
+      if (whole.size() == shape.size() && whole[at] != shape[at] && (part.tokens || whole[at] == 1))
+        return true;
       const std::optional<int> before = MovedDimension(op, shape, whole, part, true);
       return before && Want(op.inputs.front(), {part.kind, *before, part.tokens});
     }
@@ -290,13 +295,14 @@ class ShardSearch {
     return false;
   }
 
-  std::optional<int> MovedDimension(const sim::Op& op, const Dimensions& from, const Dimensions& to, Shard part,
-                                    bool backwards) {
+  std::optional<int> MovedDimension(const sim::Op& op, const Dimensions& from, const Dimensions& to,
+                                    Shard part, bool backwards) {
     if (const auto order = PermutationOf(graph_, op)) {
       if (backwards) return (*order)[static_cast<std::size_t>(part.dimension)];
       return static_cast<int>(std::ranges::find(*order, part.dimension) - order->begin());
     }
-    if (Elements(from) == Elements(to)) return ReshapedDimension(from, to, part.dimension, part.tokens, options_.ranks);
+    if (Elements(from) == Elements(to))
+      return ReshapedDimension(from, to, part.dimension, part.tokens, options_.ranks);
     const auto size = from[static_cast<std::size_t>(part.dimension)];
     if (from.size() == to.size()) {
       const std::int64_t now = to[static_cast<std::size_t>(part.dimension)];
@@ -307,7 +313,8 @@ class ShardSearch {
     const std::int64_t shift = std::ssize(to) - std::ssize(from);
     for (const std::int64_t by : {std::int64_t{0}, shift}) {
       const std::int64_t at = part.dimension + by;
-      if (at >= 0 && at < std::ssize(to) && to[static_cast<std::size_t>(at)] == size) return static_cast<int>(at);
+      if (at >= 0 && at < std::ssize(to) && to[static_cast<std::size_t>(at)] == size)
+        return static_cast<int>(at);
     }
     return std::nullopt;
   }
@@ -338,9 +345,9 @@ class ShardSearch {
     if (IsBackward(op) || Elements(from) != Elements(to) || part.dimension + 1 != std::ssize(from)) return;
     const std::optional<int> heads = ReshapedDimension(from, to, part.dimension, false, 1);
     if (!heads) return;
-    throw InputError(fmt::format(
-        "tensor={}: does not divide the {} heads of op '{}'; choose a number of ranks that does", options_.ranks,
-        to[static_cast<std::size_t>(*heads)], op.name));
+    throw InputError(
+        fmt::format("tensor={}: does not divide the {} heads of op '{}'; choose a number of ranks that does",
+                    options_.ranks, to[static_cast<std::size_t>(*heads)], op.name));
   }
 
   std::optional<Outputs> Pointwise(const sim::Op& op, bool wants) {
@@ -352,7 +359,8 @@ class ShardSearch {
         if (shard.IsTerm()) return Outputs(op.outputs.size(), Terms());
         if (!shard.IsCut()) continue;
         const Dimensions& shape = Shape(op.inputs[i]);
-        const int dimension = shard.dimension + static_cast<int>(std::ssize(output.shape) - std::ssize(shape));
+        const int dimension =
+            shard.dimension + static_cast<int>(std::ssize(output.shape) - std::ssize(shape));
         if (dimension < 0 || output.shape[static_cast<std::size_t>(dimension)] !=
                                  shape[static_cast<std::size_t>(shard.dimension)])
           return std::nullopt;
@@ -376,8 +384,11 @@ class ShardSearch {
       if (!in_[i].shard.IsWhole()) continue;
       const Dimensions& own = Shape(op.inputs[i]);
       const int dimension = part.dimension - static_cast<int>(std::ssize(shape) - std::ssize(own));
-      if (dimension < 0 || own[static_cast<std::size_t>(dimension)] != shape[static_cast<std::size_t>(part.dimension)]) continue;
-      if (exchanges_[At(current_)][i] != Exchange::kNone || !Want(op.inputs[i], {part.kind, dimension, part.tokens}))
+      if (dimension < 0 ||
+          own[static_cast<std::size_t>(dimension)] != shape[static_cast<std::size_t>(part.dimension)])
+        continue;
+      if (exchanges_[At(current_)][i] != Exchange::kNone ||
+          !Want(op.inputs[i], {part.kind, dimension, part.tokens}))
         return false;
       in_[i].shard = {part.kind, dimension, part.tokens};
     }
@@ -411,11 +422,13 @@ class ShardSearch {
       return std::nullopt;
     Outputs outputs(op.outputs.size());
     if (product.IsSummed(letter)) {
-      outputs.front() = {Kind::kTerm, tokens ? -1 : static_cast<int>(std::ssize(product.of_result)) - 2, true};
+      outputs.front() = {Kind::kTerm, tokens ? -1 : static_cast<int>(std::ssize(product.of_result)) - 2,
+                         true};
       return outputs;
     }
     outputs.front() = Cut(DimensionOf(product.of_result, letter), tokens);
-    if (op.inputs.size() > 2 && op.type == "MatMul" && outputs.front().dimension + 1 == std::ssize(product.of_result) &&
+    if (op.inputs.size() > 2 && op.type == "MatMul" &&
+        outputs.front().dimension + 1 == std::ssize(product.of_result) &&
         !Want(op.inputs[2], Cut(static_cast<int>(std::ssize(Shape(op.inputs[2]))) - 1)))
       return std::nullopt;
     return outputs;
@@ -434,7 +447,8 @@ class ShardSearch {
     is_column_ = true;
   }
 
-  bool WantLetter(const sim::Op& op, std::size_t input, const std::string& letters, char letter, bool tokens) {
+  bool WantLetter(const sim::Op& op, std::size_t input, const std::string& letters, char letter,
+                  bool tokens) {
     const int dimension = DimensionOf(letters, letter);
     if (dimension < 0) return true;
     Shard& shard = in_[input].shard;
@@ -493,8 +507,8 @@ class ShardSearch {
       const Dimensions& shape = Shape(op.inputs[i]);
       if (in_[i].shard.IsCut()) counts.insert(shape[static_cast<std::size_t>(*heads)]);
       if (in_[i].shard.IsWhole() && i < tensors) return std::nullopt;
-      if (in_[i].shard.IsWhole() && *heads < std::ssize(shape) && counts.contains(shape[static_cast<std::size_t>(*heads)]) &&
-          !Want(op.inputs[i], Cut(*heads)))
+      if (in_[i].shard.IsWhole() && *heads < std::ssize(shape) &&
+          counts.contains(shape[static_cast<std::size_t>(*heads)]) && !Want(op.inputs[i], Cut(*heads)))
         return std::nullopt;
     }
     Outputs outputs;
@@ -523,7 +537,8 @@ class ShardSearch {
     const std::int64_t before = size(Shape(op.inputs.front()));
     for (const sim::Output& output : op.outputs) {
       if (size(output.shape) == before && before != 0) continue;
-      if (part->tokens || size(output.shape) % options_.ranks != 0 || size(output.shape) == 0) return std::nullopt;
+      if (part->tokens || size(output.shape) % options_.ranks != 0 || size(output.shape) == 0)
+        return std::nullopt;
     }
     return Outputs(op.outputs.size(), *part);
   }
@@ -558,7 +573,8 @@ class ShardSearch {
     Outputs outputs;
     for (const sim::Output& output : op.outputs) {
       const auto at = static_cast<std::size_t>(cut->shard.dimension);
-      const bool has_rows = output.shape.size() > at && output.shape[at] == shape[at] && output.shape.size() == shape.size();
+      const bool has_rows =
+          output.shape.size() > at && output.shape[at] == shape[at] && output.shape.size() == shape.size();
       outputs.push_back(has_rows ? cut->shard : Shard{Kind::kTerm, -1, true});
     }
     return outputs;
@@ -588,7 +604,9 @@ class ShardSearch {
       if (Op(op.inputs[i].op).IsVariable()) weight = in_[i].shard;
     if (!weight) return Pointwise(op, false);
     for (std::size_t i = 0; i < in_.size(); ++i) {
-      const bool alike = weight->IsCut() && in_[i].shard.IsWhole() && Shape(op.inputs[i]).size() > static_cast<std::size_t>(weight->dimension) && Shape(op.inputs[i]) == WeightShape(op);
+      const bool alike = weight->IsCut() && in_[i].shard.IsWhole() &&
+                         Shape(op.inputs[i]).size() > static_cast<std::size_t>(weight->dimension) &&
+                         Shape(op.inputs[i]) == WeightShape(op);
       if (alike && exchanges_[At(current_)][i] == Exchange::kNone) Want(op.inputs[i], *weight);
       if (weight->IsWhole() && in_[i].shard.IsCut()) exchanges_[At(current_)][i] = Exchange::kAllGather;
     }
@@ -599,7 +617,8 @@ class ShardSearch {
   }
 
   const Dimensions& WeightShape(const sim::Op& op) const {
-    const auto weight = std::ranges::find_if(op.inputs, [&](TensorRef input) { return Op(input.op).IsVariable(); });
+    const auto weight =
+        std::ranges::find_if(op.inputs, [&](TensorRef input) { return Op(input.op).IsVariable(); });
     return Shape(*weight);
   }
 

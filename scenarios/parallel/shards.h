@@ -37,10 +37,10 @@ struct ShardOptions {
 };
 
 struct Shards {
-  std::vector<std::vector<Shard>> outputs;      // by op and output
+  std::vector<std::vector<Shard>> outputs;       // by op and output
   std::vector<std::vector<Exchange>> exchanges;  // by op and input
-  std::vector<double> share;                    // by op: of its work a rank's
-  std::set<sim::OpIndex> shared_softmax;        // whose rows are cut, so that their maxima and sums are exchanged
+  std::vector<double> share;                     // by op: of its work a rank's
+  std::set<sim::OpIndex> shared_softmax;  // whose rows are cut, so that their maxima and sums are exchanged
 };
 
 // `graph` is Finish()ed. Throws InputError where heads that a product was cut into are not divisible by the ranks.

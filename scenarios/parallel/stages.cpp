@@ -23,12 +23,12 @@ using sim::TensorRef;
 class StageCutter {
  public:
   StageCutter(const sim::OpGraph& graph, std::int64_t stages, std::int64_t tensor)
-      : graph_(graph), stages_(stages), tensor_(tensor), edit_(graph) {
-    const ModelLayers layers = FindLayers(graph);
-    if (stages > layers.count)
-      throw InputError(fmt::format("pipeline={}: {} has {} layer{}, and a stage needs one at least; choose fewer stages",
-                                   stages, graph.name, layers.count, layers.count == 1 ? "" : "s"));
-    for (const int layer : layers.layer) stage_.push_back(layer * stages / layers.count);
+      : graph_(graph), stages_(stages), tensor_(tensor), layers_(FindLayers(graph)), edit_(graph) {
+    if (stages > layers_.count)
+      throw InputError(
+          fmt::format("pipeline={}: {} has {} layer{}, and a stage needs one at least; choose fewer stages",
+                      stages, graph.name, layers_.count, layers_.count == 1 ? "" : "s"));
+    for (const int layer : layers_.layer) stage_.push_back(layer * stages / layers_.count);
   }
 
   sim::OpGraph Run() {
@@ -48,6 +48,8 @@ class StageCutter {
     const std::int64_t stage = stage_[At(op)];
     edit_.op(op).colocate = fmt::format("stage{}", stage);
     AddAttribute(edit_.op(op).attributes, kRank, stage * tensor_);
+    if (At(op) < layers_.layer.size() && layers_.within[At(op)])
+      AddAttribute(edit_.op(op).attributes, kLayer, std::int64_t{layers_.layer[At(op)]});
   }
 
   // Gradients are summed where they are made, and sent once.
@@ -66,8 +68,9 @@ class StageCutter {
     repeatable_.resize(graph_.ops.size());
     for (const OpIndex op : graph_.topological_order()) {
       const sim::Op& of = graph_.ops[At(op)];
-      repeatable_[At(op)] = sim::IsForward(of) && !of.IsVariable() && of.flops == 0 &&
-                            std::ranges::all_of(of.inputs, [&](TensorRef input) { return repeatable_[At(input.op)]; });
+      repeatable_[At(op)] =
+          sim::IsForward(of) && !of.IsVariable() && of.flops == 0 &&
+          std::ranges::all_of(of.inputs, [&](TensorRef input) { return repeatable_[At(input.op)]; });
     }
   }
 
@@ -83,7 +86,8 @@ class StageCutter {
     sim::Op copy = edit_.op(op);
     copy.name += fmt::format("/stage{}", stage);
     copy.colocate.clear();
-    for (const TensorRef input : copy.inputs) added_readers_[input.op].push_back(static_cast<OpIndex>(stage_.size()));
+    for (const TensorRef input : copy.inputs)
+      added_readers_[input.op].push_back(static_cast<OpIndex>(stage_.size()));
     const OpIndex made = edit_.AddAfter(op, std::move(copy));
     stage_.push_back(stage);
     return made;
@@ -110,8 +114,10 @@ class StageCutter {
     auto readers = ReadersByStage(weight);
     std::vector<OpIndex> updates;
     for (auto& [stage, ops] : readers) {
-      std::ranges::copy_if(ops, std::back_inserter(updates), [&](OpIndex op) { return IsUpdate(graph_.ops[At(op)]); });
-      std::erase_if(ops, [&](OpIndex op) { return At(op) < graph_.ops.size() && IsUpdate(graph_.ops[At(op)]); });
+      std::ranges::copy_if(ops, std::back_inserter(updates),
+                           [&](OpIndex op) { return IsUpdate(graph_.ops[At(op)]); });
+      std::erase_if(ops,
+                    [&](OpIndex op) { return At(op) < graph_.ops.size() && IsUpdate(graph_.ops[At(op)]); });
     }
     std::erase_if(readers, [](const auto& of) { return of.second.empty(); });
     if (readers.empty()) return;
@@ -133,7 +139,8 @@ class StageCutter {
   }
 
   // By stage, the terms of a gradient that is a sum, or a sum of sums.
-  std::map<std::int64_t, std::vector<TensorRef>> TermsByStage(TensorRef gradient, std::vector<OpIndex>& sums) const {
+  std::map<std::int64_t, std::vector<TensorRef>> TermsByStage(TensorRef gradient,
+                                                              std::vector<OpIndex>& sums) const {
     std::map<std::int64_t, std::vector<TensorRef>> terms;
     const bool is_read_elsewhere = !sums.empty() && graph_.consumers(gradient.op).size() > 1;
     if (!IsSumOfTerms(gradient.op) || is_read_elsewhere) {
@@ -156,15 +163,18 @@ class StageCutter {
         const OpIndex made = copy_of[stage][update] = CopyFor(update, stage);
         sim::Op& op = edit_.op(made);
         for (TensorRef& input : op.inputs)
-          if (const auto found = copy_of[stage].find(input.op); found != copy_of[stage].end()) input.op = found->second;
+          if (const auto found = copy_of[stage].find(input.op); found != copy_of[stage].end())
+            input.op = found->second;
         std::erase_if(op.control, [&](OpIndex other) { return stage_[At(other)] != stage; });
       }
-      std::erase_if(edit_.op(update).control, [&](OpIndex other) { return stage_[At(other)] != stage_[At(weight)]; });
+      std::erase_if(edit_.op(update).control,
+                    [&](OpIndex other) { return stage_[At(other)] != stage_[At(weight)]; });
       GiveGradients(weight, update, copies, copy_of);
     }
   }
 
-  void GiveGradients(OpIndex weight, OpIndex update, const std::vector<std::pair<std::int64_t, OpIndex>>& copies,
+  void GiveGradients(OpIndex weight, OpIndex update,
+                     const std::vector<std::pair<std::int64_t, OpIndex>>& copies,
                      const std::map<std::int64_t, std::map<OpIndex, OpIndex>>& copy_of) {
     const std::vector<TensorRef> inputs = graph_.ops[At(update)].inputs;
     for (const TensorRef gradient : inputs) {
@@ -172,7 +182,8 @@ class StageCutter {
       std::vector<OpIndex> sums;
       const auto terms = TermsByStage(gradient, sums);
       if (terms.size() < copies.size() + 1) continue;
-      GiveGradient(weight, update, gradient, SumOf(gradient, terms.at(stage_[At(weight)]), stage_[At(weight)]));
+      GiveGradient(weight, update, gradient,
+                   SumOf(gradient, terms.at(stage_[At(weight)]), stage_[At(weight)]));
       for (const auto& [stage, copied] : copies)
         GiveGradient(weight, copy_of.at(stage).at(update), gradient, SumOf(gradient, terms.at(stage), stage));
       dropped_.resize(graph_.ops.size());
@@ -190,7 +201,8 @@ class StageCutter {
     const sim::Output& whole = OutputOf(graph_, gradient);
     if (terms.size() == 1 && OutputOf(graph_, terms.front()).bytes == whole.bytes) return terms.front();
     const sim::Op& sum = graph_.ops[At(gradient.op)];
-    sim::Op op = Beside(sum, sum.name + fmt::format("/stage{}", stage), terms.size() == 1 ? "ScatterND" : sum.type);
+    sim::Op op =
+        Beside(sum, sum.name + fmt::format("/stage{}", stage), terms.size() == 1 ? "ScatterND" : sum.type);
     op.framework_ops = sum.framework_ops;
     op.inputs = terms;
     op.outputs = {whole};
@@ -202,6 +214,7 @@ class StageCutter {
 
   const sim::OpGraph& graph_;
   const std::int64_t stages_, tensor_;
+  const ModelLayers layers_;
   GraphEdit edit_;
   std::vector<std::int64_t> stage_;  // by op, of the edit
   std::vector<bool> repeatable_;

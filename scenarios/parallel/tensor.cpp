@@ -55,7 +55,8 @@ class TensorCutter {
     if (op.cost_us) *op.cost_us *= share;
     for (auto& [kind, us] : op.cost_us_by_kind) us *= share;
     for (std::size_t o = 0; o < op.outputs.size(); ++o)
-      if (shards_.outputs[At(index)][o].IsCut()) CutOutput(op.outputs[o], shards_.outputs[At(index)][o].dimension);
+      if (shards_.outputs[At(index)][o].IsCut())
+        CutOutput(op.outputs[o], shards_.outputs[At(index)][o].dimension);
   }
 
   void CutOutput(sim::Output& output, int dimension) const {
@@ -95,12 +96,14 @@ class TensorCutter {
     if (exchange == Exchange::kReduceScatter) CutOutput(output, ShardOf(tensor).dimension);
     if (gathers) output.bytes = OutputOf(edit_.graph(), tensor).bytes * group_.ranks;
     const auto collective = [&](const char* type, const char* suffix) {
-      return CollectiveBeside(gathers ? whole_.ops[At(reader)] : producer, name + suffix, type, tensor, output, group_);
+      return CollectiveBeside(gathers ? whole_.ops[At(reader)] : producer, name + suffix, type, tensor,
+                              output, group_);
     };
-    const OpIndex made = gathers ? edit_.AddBefore(reader, collective("AllGather", later ? "/gather_again" : "/gather"))
-                         : exchange == Exchange::kAllReduce
-                             ? edit_.AddAfter(tensor.op, collective("AllReduce", "/all_reduce"))
-                             : edit_.AddAfter(tensor.op, collective("ReduceScatter", "/reduce_scatter"));
+    const OpIndex made =
+        gathers ? edit_.AddBefore(reader, collective("AllGather", later ? "/gather_again" : "/gather"))
+        : exchange == Exchange::kAllReduce
+            ? edit_.AddAfter(tensor.op, collective("AllReduce", "/all_reduce"))
+            : edit_.AddAfter(tensor.op, collective("ReduceScatter", "/reduce_scatter"));
     known->second = {made, 0};
     return known->second;
   }
@@ -126,8 +129,8 @@ class TensorCutter {
     sum.framework_ops = op.framework_ops;
     CutOutput(part, ShardOf(term).dimension);
     const OpIndex terms = edit_.AddBefore(index, std::move(sum));
-    const OpIndex made = edit_.AddBefore(index, CollectiveBeside(op, op.name + "/reduce_scatter", "ReduceScatter",
-                                                                 {terms, 0}, part, group_));
+    const OpIndex made = edit_.AddBefore(
+        index, CollectiveBeside(op, op.name + "/reduce_scatter", "ReduceScatter", {terms, 0}, part, group_));
     others.push_back({made, 0});
     edit_.op(index).inputs = std::move(others);
   }
@@ -139,7 +142,8 @@ class TensorCutter {
     for (std::size_t o = 0; o < op.outputs.size(); ++o) {
       const TensorRef tensor{index, static_cast<std::int32_t>(o)};
       const bool read = std::ranges::any_of(whole_.consumers(index), [&](OpIndex reader) {
-        return std::ranges::find(whole_.ops[At(reader)].inputs, tensor) != whole_.ops[At(reader)].inputs.end();
+        return std::ranges::find(whole_.ops[At(reader)].inputs, tensor) !=
+               whole_.ops[At(reader)].inputs.end();
       });
       if (ShardOf(tensor).IsTerm() && !read && o == 0) Exchanged(index, tensor, Exchange::kAllReduce);
     }
@@ -160,7 +164,8 @@ class TensorCutter {
       rows.outputs = {row};
       if (before >= 0) rows.control = {before};
       const OpIndex made = edit_.AddBefore(index, std::move(rows));
-      before = edit_.AddBefore(index, CollectiveBeside(op, op.name + what + "/all_reduce", "AllReduce", {made, 0}, row, group_));
+      before = edit_.AddBefore(
+          index, CollectiveBeside(op, op.name + what + "/all_reduce", "AllReduce", {made, 0}, row, group_));
     }
     edit_.op(index).control.push_back(before);
   }

@@ -10,8 +10,8 @@ namespace stowplan::scenarios {
 inline constexpr char kIsTerm[] = "is_term";
 
 struct TensorRank {
-  sim::OpGraph graph;   // of one rank, in the symmetric form (layout.h); Finish()ed
-  double flops = 0;     // of the whole graph
+  sim::OpGraph graph;    // of one rank, in the symmetric form (layout.h); Finish()ed
+  double flops = 0;      // of the whole graph
   double cut_flops = 0;  // of its products that are cut; each rank does the others whole
 };
 

@@ -276,8 +276,8 @@ void CheckBatch(const sim::OpGraph& whole, std::int64_t k, const std::string& wh
     if (told == nullptr) told = &op;
   }
   if (told == nullptr) return;
-  throw InputError(what + "=" + std::to_string(k) +
-                   " divides the first dimension of no input of " + whole.name + " (" + told->name + " has " +
+  throw InputError(what + "=" + std::to_string(k) + " divides the first dimension of no input of " +
+                   whole.name + " (" + told->name + " has " +
                    std::to_string(told->outputs.front().shape.front()) +
                    "); choose a number that divides it, or import the model with a larger batch");
 }

@@ -39,8 +39,8 @@ sim::OpGraph ShareOf(const std::string& of, std::int64_t k, const std::string& w
   const auto batch = static_cast<std::int64_t>(sim::FindNumber(whole.attributes, "batch").value_or(1));
   if (k == 1) return whole;
   if (batch % k != 0) {
-    throw InputError(what + "=" + std::to_string(k) + " does not divide the batch of " + of +
-                     ", which is " + std::to_string(batch) + "; write " + std::string(row->name) +
+    throw InputError(what + "=" + std::to_string(k) + " does not divide the batch of " + of + ", which is " +
+                     std::to_string(batch) + "; write " + std::string(row->name) +
                      "(batch=" + std::to_string((batch / k + 1) * k) + ",…), or another number");
   }
   Spec spec = Spec::Parse(of);
