@@ -13,10 +13,8 @@
 
 #include <cstdint>
 #include <string>
-#include <vector>
 
 #include "sim/base/settings.h"
-#include "sim/op_graph.h"
 
 namespace stowplan::scenarios {
 
@@ -40,14 +38,5 @@ struct Layout {
 
 SettingTable LayoutSettings();
 Layout ReadLayout(const Settings& read);
-
-struct LaidOut {
-  sim::OpGraph graph;    // in the symmetric form, Finish()ed
-  double cut_share = 1;  // of the FLOPs: those in products that tensor parallelism cuts
-};
-
-// `of`: a workload or a graph file, whose batch all data ranks and micro-batches share. Throws InputError for what does not divide:
-// the batch, heads; and for more stages than layers.
-LaidOut LayOut(const std::string& of, const Layout& layout);
 
 }  // namespace stowplan::scenarios

@@ -1,5 +1,5 @@
 // Parallel layouts (scenarios/parallel) against what their papers derive, and properties of any model.
-#include "scenarios/parallel/layout.h"
+#include "scenarios/parallel/lay_out.h"
 
 #include <fmt/format.h>
 
