@@ -23,7 +23,8 @@ class LayoutsCommand : public Command {
  public:
   void Declare(CLI::App& app) override {
     problem::DeclareProblem(app, source_);
-    problem::Whole(app.add_option("--simulate", options_.simulated, "of the layouts with the shortest estimates so many are simulated"),
+    problem::Whole(app.add_option("--simulate", options_.simulated,
+                                  "of the layouts with the shortest estimates so many are simulated"),
                    0, 1000)
         ->capture_default_str()
         ->option_text("N");
@@ -31,7 +32,8 @@ class LayoutsCommand : public Command {
         ->capture_default_str()
         ->option_text("N");
     problem::DeclareProblemOptions(app, source_);
-    problem::JsonFile(app.add_option("--json", json_, "write all that fit to this file; - is standard output"))
+    problem::JsonFile(
+        app.add_option("--json", json_, "write all that fit to this file; - is standard output"))
         ->option_text("FILE");
     AddExamples(app, {"stowplan layouts --graph 'llama(batch=64)' --cluster 'h100(gpus=8)'",
                       "stowplan layouts --graph model.json --cluster 'h100_hosts(hosts=8)' --simulate 0"});
@@ -51,15 +53,18 @@ class LayoutsCommand : public Command {
   }
 
   std::string Text(const problem::LayoutSearchResult& found) const {
-    output::TextTable table("lrrrrrl", {"layout", "step", found.tokens > 0 ? "tokens/s" : "samples/s", "peak", "MFU", "exchanging", ""});
+    output::TextTable table("lrrrrrl", {"layout", "step", found.tokens > 0 ? "tokens/s" : "samples/s", "peak",
+                                        "MFU", "exchanging", ""});
     for (std::size_t i = 0; i < std::min(found.layouts.size(), static_cast<std::size_t>(top_)); ++i) {
       const problem::FoundLayout& one = found.layouts[i];
       table.AddRow({one.layout.Text(), output::TimeText(one.time()), Rate(found, one),
-                    output::BytesText(static_cast<double>(one.peak)), fmt::format("{:.1f} %", 100 * one.model_flops_use),
+                    output::BytesText(static_cast<double>(one.peak)),
+                    fmt::format("{:.1f} %", 100 * one.model_flops_use),
                     fmt::format("{:.0f} %", 100 * Communication(one)), one.simulated ? "" : "estimated"});
     }
-    std::string text = fmt::format("{} layouts fit, {} do not\n\n", output::CountText(std::ssize(found.layouts)),
-                                   output::CountText(std::ssize(found.too_large)));
+    std::string text =
+        fmt::format("{} layouts fit, {} do not\n\n", output::CountText(std::ssize(found.layouts)),
+                    output::CountText(std::ssize(found.too_large)));
     if (!table.empty()) text += table.ToString();
     if (!found.too_large.empty()) text += "\n" + TooLarge(found);
     for (const problem::RefusedLayouts& refused : found.refused)
@@ -68,7 +73,9 @@ class LayoutsCommand : public Command {
   }
 
   static double Communication(const problem::FoundLayout& one) {
-    return one.estimate.time > 0 ? static_cast<double>(one.estimate.communication) / static_cast<double>(one.estimate.time) : 0;
+    return one.estimate.time > 0
+               ? static_cast<double>(one.estimate.communication) / static_cast<double>(one.estimate.time)
+               : 0;
   }
 
   // Of the one that misses by least.
@@ -77,7 +84,8 @@ class LayoutsCommand : public Command {
     const problem::MemoryParts& memory = one.estimate.memory;
     const auto bytes = [](sim::Bytes size) { return output::BytesText(static_cast<double>(size)); };
     return fmt::format(
-        "of those that do not fit {} misses by least: rank {} needs {} of {}, {} for weights, {} for the optimizer, {} for "
+        "of those that do not fit {} misses by least: rank {} needs {} of {}, {} for weights, {} for the "
+        "optimizer, {} for "
         "gradients and {} for activations\n",
         one.layout.Text(), one.estimate.rank, bytes(one.peak), bytes(found.capacity), bytes(memory.weights),
         bytes(memory.optimizer), bytes(memory.gradients), bytes(memory.activations));

@@ -65,7 +65,9 @@ class LayerPricing {
       const auto ranks = static_cast<std::int64_t>(sim::FindNumber(op.attributes, "ranks").value_or(1));
       layer.exchange += RingTime(all_, bytes, op.type == "AllReduce" ? 2 : 1, 0, 1, ranks);
     } else if (!op.IsSource()) {
-      sim::Picos& time = op.phase == "update" ? layer.update : op.phase == "backward" ? layer.backward : layer.forward;
+      sim::Picos& time = op.phase == "update"     ? layer.update
+                         : op.phase == "backward" ? layer.backward
+                                                  : layer.forward;
       time += std::max(prices_.at(index, 0), agents::DispatchCost(cluster_, op, 0));
     }
     AddTensors(index);
@@ -83,10 +85,12 @@ class LayerPricing {
       const Bytes bytes = OutputOf(tensor).bytes;
       working += bytes;
       const bool forward = sim::IsForward(producer);
-      if (op.phase == "backward" && forward && kept_.insert(tensor).second) LayerOf(tensor.op).memory.activations += bytes;
+      if (op.phase == "backward" && forward && kept_.insert(tensor).second)
+        LayerOf(tensor.op).memory.activations += bytes;
       if (op.phase == "update" && producer.phase == "backward" && kept_.insert(tensor).second)
         LayerOf(index).memory.gradients += bytes;
-      const auto from = layers_.layer[static_cast<std::size_t>(tensor.op)], to = layers_.layer[static_cast<std::size_t>(index)];
+      const auto from = layers_.layer[static_cast<std::size_t>(tensor.op)],
+                 to = layers_.layer[static_cast<std::size_t>(index)];
       if (forward && sim::IsForward(op) && to == from + 1) costs_.boundary = std::max(costs_.boundary, bytes);
     }
     if (op.phase != "update" && !op.IsSource()) costs_.working = std::max(costs_.working, working);
@@ -106,23 +110,27 @@ class LayerPricing {
 std::vector<sim::DeviceIndex> AcceleratorsOf(const sim::Cluster& cluster) {
   std::vector<sim::DeviceIndex> found;
   for (sim::DeviceIndex device = 0; device < cluster.size(); ++device)
-    if (cluster.devices[static_cast<std::size_t>(device)].device_class != sim::DeviceClass::kCpu) found.push_back(device);
+    if (cluster.devices[static_cast<std::size_t>(device)].device_class != sim::DeviceClass::kCpu)
+      found.push_back(device);
   return found;
 }
 
-sim::Picos RingTime(const sim::Cluster& cluster, Bytes bytes, int passes, std::int64_t position, std::int64_t stride,
-                    std::int64_t ranks) {
+sim::Picos RingTime(const sim::Cluster& cluster, Bytes bytes, int passes, std::int64_t position,
+                    std::int64_t stride, std::int64_t ranks) {
   if (ranks < 2) return 0;
   const std::vector<sim::DeviceIndex> devices = AcceleratorsOf(cluster);
-  const auto at = [&](std::int64_t rank) { return devices[static_cast<std::size_t>(position + rank % ranks * stride)]; };
+  const auto at = [&](std::int64_t rank) {
+    return devices[static_cast<std::size_t>(position + rank % ranks * stride)];
+  };
   sim::Picos slowest = 0;
   for (std::int64_t rank = 0; rank < ranks; ++rank)
-    slowest = std::max(slowest, agents::LoneTransferTime(cluster, (bytes + ranks - 1) / ranks, at(rank), at(rank + 1)));
+    slowest = std::max(
+        slowest, agents::LoneTransferTime(cluster, (bytes + ranks - 1) / ranks, at(rank), at(rank + 1)));
   return passes * (ranks - 1) * slowest;
 }
 
-RankCosts PriceLayers(const scenarios::LaidOut& rank, const sim::Cluster& cluster, const sim::CostModel& model,
-                      const std::string& host) {
+RankCosts PriceLayers(const scenarios::LaidOut& rank, const sim::Cluster& cluster,
+                      const sim::CostModel& model, const std::string& host) {
   return LayerPricing(rank.graph, cluster, model, host).Run();
 }
 

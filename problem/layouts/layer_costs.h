@@ -33,7 +33,7 @@ sim::Picos RingTime(const sim::Cluster& cluster, sim::Bytes bytes, int passes, s
                     std::int64_t stride, std::int64_t ranks);
 
 // `host`: how it issues (cost_models/ops/host_costs.h). Throws InputError where an op has no price.
-RankCosts PriceLayers(const scenarios::LaidOut& rank, const sim::Cluster& cluster, const sim::CostModel& model,
-                      const std::string& host);
+RankCosts PriceLayers(const scenarios::LaidOut& rank, const sim::Cluster& cluster,
+                      const sim::CostModel& model, const std::string& host);
 
 }  // namespace stowplan::problem

@@ -23,10 +23,14 @@ struct StageCosts {
 class Estimate {
  public:
   Estimate(const scenarios::Layout& layout, const RankCosts& costs, const sim::Cluster& cluster)
-      : layout_(layout), costs_(costs), cluster_(cluster), stages_(static_cast<std::size_t>(layout.pipeline)) {
+      : layout_(layout),
+        costs_(costs),
+        cluster_(cluster),
+        stages_(static_cast<std::size_t>(layout.pipeline)) {
     const auto layers = static_cast<std::int64_t>(costs.layers.size());
     for (std::int64_t l = 0; l < layers; ++l)
-      AddLayer(stages_[static_cast<std::size_t>(l * layout.pipeline / layers)], costs.layers[static_cast<std::size_t>(l)]);
+      AddLayer(stages_[static_cast<std::size_t>(l * layout.pipeline / layers)],
+               costs.layers[static_cast<std::size_t>(l)]);
     for (std::int64_t s = 0; s < layout.pipeline; ++s) Gather(s);
   }
 
@@ -72,7 +76,8 @@ class Estimate {
   void Gather(std::int64_t s) {
     if (layout_.zero != 3 || layout_.data == 1) return;
     StageCosts& stage = stages_[static_cast<std::size_t>(s)];
-    const Picos busy = stage.turn, passes = Ring(s, stage.memory.weights, 2) + Ring(s, stage.memory.gradients, 1);
+    const Picos busy = stage.turn,
+                passes = Ring(s, stage.memory.weights, 2) + Ring(s, stage.memory.gradients, 1);
     const Picos first = Ring(s, stage.largest, 1);  // which nothing hides
     stage.turn = std::max(busy, layout_.prefetch > 0 ? passes : busy + passes) + first;
     stage.exchange += stage.turn - busy;
@@ -91,7 +96,8 @@ class Estimate {
     const std::vector<sim::DeviceIndex> devices = AcceleratorsOf(cluster_);
     Picos passes = 0;
     for (std::int64_t s = 0; s + 1 < layout_.pipeline; ++s)
-      passes += 2 * agents::LoneTransferTime(cluster_, costs_.boundary, devices[static_cast<std::size_t>(s * layout_.tensor)],
+      passes += 2 * agents::LoneTransferTime(cluster_, costs_.boundary,
+                                             devices[static_cast<std::size_t>(s * layout_.tensor)],
                                              devices[static_cast<std::size_t>((s + 1) * layout_.tensor)]);
     return passes;
   }
@@ -99,8 +105,9 @@ class Estimate {
   void AddMemory(std::int64_t s, LayoutEstimate& made) const {
     const StageCosts& stage = stages_[static_cast<std::size_t>(s)];
     MemoryParts memory = stage.memory;
-    const std::int64_t kept = layout_.schedule == "gpipe" ? layout_.micro_batches
-                                                          : std::min(layout_.micro_batches, layout_.pipeline - s);
+    const std::int64_t kept = layout_.schedule == "gpipe"
+                                  ? layout_.micro_batches
+                                  : std::min(layout_.micro_batches, layout_.pipeline - s);
     memory.activations *= kept;
     const std::int64_t divided = layout_.zero > 0 ? layout_.data : 1;
     memory.optimizer /= divided;
@@ -124,7 +131,8 @@ class Estimate {
 
 }  // namespace
 
-LayoutEstimate EstimateLayout(const scenarios::Layout& layout, const RankCosts& costs, const sim::Cluster& cluster) {
+LayoutEstimate EstimateLayout(const scenarios::Layout& layout, const RankCosts& costs,
+                              const sim::Cluster& cluster) {
   return Estimate(layout, costs, cluster).Run();
 }
 

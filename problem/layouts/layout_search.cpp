@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 #include <tuple>
 #include <utility>
 
@@ -13,7 +12,9 @@
 #include "scenarios/parallel/all_ranks.h"
 #include "scenarios/parallel/lay_out.h"
 #include "scenarios/parallel/model_layers.h"
+#include "scenarios/workloads/micro_batches.h"
 #include "sim/base/error.h"
+#include "sim/base/parallel.h"
 
 namespace stowplan::problem {
 namespace {
@@ -40,13 +41,16 @@ class LayoutSearch {
   LayoutSearch(const ProblemSource& source, const LayoutSearchOptions& options)
       : source_(source), options_(options), loaded_(source) {
     const std::vector<sim::DeviceIndex> devices = AcceleratorsOf(loaded_.cluster());
-    if (devices.empty()) throw InputError(fmt::format("cluster {} has no accelerators to lay a model out on", source.cluster));
+    if (devices.empty())
+      throw InputError(fmt::format("cluster {} has no accelerators to lay a model out on", source.cluster));
     const sim::Device& first = loaded_.cluster().devices[static_cast<std::size_t>(devices.front())];
     for (const sim::DeviceIndex device : devices) {
       const sim::Device& other = loaded_.cluster().devices[static_cast<std::size_t>(device)];
       if (other.kind != first.kind)
-        throw InputError(fmt::format("cluster {} has accelerators of several kinds, {} and {}; ranks of a layout do the same, so take equal ones",
-                                     source.cluster, first.kind, other.kind));
+        throw InputError(
+            fmt::format("cluster {} has accelerators of several kinds, {} and {}; ranks of a layout do the "
+                        "same, so take equal ones",
+                        source.cluster, first.kind, other.kind));
     }
     ranks_ = static_cast<std::int64_t>(devices.size());
     found_.capacity = first.capacity();
@@ -59,10 +63,14 @@ class LayoutSearch {
   LayoutSearchResult Run() {
     for (const std::int64_t tensor : DivisorsOf(ranks_))
       for (const std::int64_t pipeline : DivisorsOf(ranks_ / tensor))
-        if (pipeline <= layers_) TryMesh(tensor, pipeline);
-    std::ranges::sort(found_.layouts, {}, [](const FoundLayout& one) { return std::pair(one.estimate.time, one.layout.Text()); });
+        if (pipeline <= layers_) AddMesh(tensor, pipeline);
+    PriceRanks();
+    for (const Layout& layout : candidates_) Try(layout);
+    std::ranges::sort(found_.layouts, {},
+                      [](const FoundLayout& one) { return std::pair(one.estimate.time, one.layout.Text()); });
     Simulate();
-    std::ranges::stable_sort(found_.layouts, {}, [](const FoundLayout& one) { return std::pair(!one.simulated, one.time()); });
+    std::ranges::stable_sort(found_.layouts, {},
+                             [](const FoundLayout& one) { return std::pair(!one.simulated, one.time()); });
     std::ranges::stable_sort(found_.too_large, {}, [](const FoundLayout& one) { return one.peak; });
     for (const auto& [why, count] : refused_) found_.refused.push_back({why, count});
     return std::move(found_);
@@ -73,7 +81,8 @@ class LayoutSearch {
   double PeakOf(const cost_models::DeviceSheet& sheet) const {
     std::map<std::string, std::int64_t> elements;
     for (const sim::Op& op : loaded_.graph().ops)
-      if (op.IsVariable() && !op.outputs.empty()) elements[op.outputs.front().dtype] += op.outputs.front().bytes;
+      if (op.IsVariable() && !op.outputs.empty())
+        elements[op.outputs.front().dtype] += op.outputs.front().bytes;
     const auto most = std::ranges::max_element(elements, {}, [](const auto& one) { return one.second; });
     const std::string type = most != elements.end() ? most->first : "";
     const auto autocast = sim::FindString(loaded_.graph().attributes, "autocast").value_or("");
@@ -101,7 +110,7 @@ class LayoutSearch {
     return std::ranges::any_of(loaded_.graph().ops, [](const sim::Op& op) { return op.phase == "update"; });
   }
 
-  void TryMesh(std::int64_t tensor, std::int64_t pipeline) {
+  void AddMesh(std::int64_t tensor, std::int64_t pipeline) {
     Layout layout;
     layout.tensor = tensor;
     layout.pipeline = pipeline;
@@ -118,7 +127,8 @@ class LayoutSearch {
         layout.recompute = recompute;
         for (const int zero : {0, 1, 3}) {
           layout.zero = zero;
-          if ((zero == 0 || (trains && layout.data > 1)) && (trains || recompute == Recompute::kNone)) Try(layout);
+          if ((zero == 0 || (trains && layout.data > 1)) && (trains || recompute == Recompute::kNone))
+            candidates_.push_back(layout);
         }
       }
     }
@@ -137,30 +147,53 @@ class LayoutSearch {
   void SetUse(FoundLayout& found) const {
     const double seconds = static_cast<double>(found.time()) / 1e12;
     if (seconds > 0 && peak_flops_ > 0)
-      found.model_flops_use = loaded_.graph().totals().flops / (seconds * peak_flops_ * static_cast<double>(ranks_));
+      found.model_flops_use =
+          loaded_.graph().totals().flops / (seconds * peak_flops_ * static_cast<double>(ranks_));
   }
 
-  // Null = refused. Those of a tensor group that share of a batch: the others of the layout do not change a micro-batch.
-  const RankCosts* CostsOf(const Layout& layout) {
-    const auto key = std::tuple(layout.tensor, layout.data * layout.micro_batches, layout.recompute);
-    auto known = costs_.find(key);
-    if (known == costs_.end()) known = costs_.emplace(key, Priced(layout)).first;
-    if (known->second.why.empty()) return &known->second.costs;
-    ++refused_[known->second.why];
-    return nullptr;
+  // Of a tensor group with that share of the batch: what else is of the layout does not change a micro-batch.
+  using RankKey = std::tuple<std::int64_t, std::int64_t, Recompute>;
+  static RankKey KeyOf(const Layout& layout) {
+    return {layout.tensor, layout.data * layout.micro_batches, layout.recompute};
   }
 
   struct PricedRank {
-    RankCosts costs;
+    const Layout* layout;
+    RankCosts costs{};
     std::string why{};  // it is refused
   };
 
-  PricedRank Priced(const Layout& layout) const {
-    try {
-      return {PriceLayers(scenarios::LayOutMicroBatch(source_.graph, layout), loaded_.cluster(), loaded_.model(), source_.host)};
-    } catch (const InputError& error) {
-      return {{}, error.what()};
+  // Null = refused.
+  const RankCosts* CostsOf(const Layout& layout) {
+    const PricedRank& known = priced_.at(KeyOf(layout));
+    if (known.why.empty()) return &known.costs;
+    ++refused_[known.why];
+    return nullptr;
+  }
+
+  void PriceRanks() {
+    std::map<std::int64_t, sim::OpGraph> shares;
+    for (const Layout& layout : candidates_) {
+      priced_.emplace(KeyOf(layout), PricedRank{&layout});
+      shares.try_emplace(layout.data * layout.micro_batches);
     }
+    std::vector<std::pair<const std::int64_t, sim::OpGraph>*> parts;
+    for (auto& share : shares) parts.push_back(&share);
+    ParallelFor(parts.size(), 0, [&](std::size_t i, int) {
+      parts[i]->second = scenarios::ShareOf(source_.graph, parts[i]->first, "layouts: data x micro_batches");
+    });
+    std::vector<PricedRank*> ranks;
+    for (auto& [key, rank] : priced_) ranks.push_back(&rank);
+    ParallelFor(ranks.size(), 0, [&](std::size_t i, int) {
+      try {
+        const Layout& layout = *ranks[i]->layout;
+        const scenarios::LaidOut rank =
+            scenarios::LayOutMicroBatch(shares.at(layout.data * layout.micro_batches), layout);
+        ranks[i]->costs = PriceLayers(rank, loaded_.cluster(), loaded_.model(), source_.host);
+      } catch (const InputError& error) {
+        ranks[i]->why = error.what();
+      }
+    });
   }
 
   void Simulate() {
@@ -169,7 +202,8 @@ class LayoutSearch {
       if (left == 0) break;
       if (SimulateOne(found)) --left;
     }
-    const auto out = std::ranges::stable_partition(found_.layouts, [](const FoundLayout& one) { return one.fits; });
+    const auto out =
+        std::ranges::stable_partition(found_.layouts, [](const FoundLayout& one) { return one.fits; });
     std::ranges::move(out, std::back_inserter(found_.too_large));
     found_.layouts.erase(out.begin(), out.end());
   }
@@ -195,7 +229,8 @@ class LayoutSearch {
   std::int64_t ranks_ = 0, batch_ = 1;
   int layers_ = 1;
   double peak_flops_ = 0;  // of an accelerator
-  std::map<std::tuple<std::int64_t, std::int64_t, Recompute>, PricedRank> costs_;
+  std::vector<Layout> candidates_;
+  std::map<RankKey, PricedRank> priced_;
   std::map<std::string, std::int64_t> refused_;
   LayoutSearchResult found_;
 };

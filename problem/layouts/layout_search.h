@@ -18,7 +18,8 @@ struct FoundLayout {
   std::optional<sim::Picos> simulated{};  // empty = only estimated
   sim::Bytes peak = 0;                    // of a rank: simulated where it was, else estimated
   bool fits = true;
-  double model_flops_use = 0;  // the model's FLOPs, without those done again, of what the accelerators could do
+  double model_flops_use =
+      0;  // the model's FLOPs, without those done again, of what the accelerators could do
 
   sim::Picos time() const { return simulated.value_or(estimate.time); }
 };
@@ -29,7 +30,7 @@ struct RefusedLayouts {
 };
 
 struct LayoutSearchResult {
-  std::vector<FoundLayout> layouts;  // those that fit, simulated ones first, each by time
+  std::vector<FoundLayout> layouts;    // those that fit, simulated ones first, each by time
   std::vector<FoundLayout> too_large;  // by how much
   std::vector<RefusedLayouts> refused;
   double samples = 0, tokens = 0;  // of a step; 0 = not told

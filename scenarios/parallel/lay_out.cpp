@@ -54,9 +54,8 @@ void AddAttributesOf(const sim::Attributes& model, sim::Attributes& attributes) 
 
 }  // namespace
 
-LaidOut LayOutMicroBatch(const std::string& of, const Layout& layout) {
-  LaidOut made;
-  made.graph = ShareOf(of, layout.data * layout.micro_batches, "layout: data x micro_batches");
+LaidOut LayOutMicroBatch(sim::OpGraph share, const Layout& layout) {
+  LaidOut made{.graph = std::move(share)};
   MakeTableGradientsWhole(made.graph);
   if (layout.tensor > 1) {
     TensorRank rank = CutTensors(made.graph, {.ranks = layout.tensor, .sequence_parallel = layout.sequence});
@@ -70,7 +69,8 @@ LaidOut LayOutMicroBatch(const std::string& of, const Layout& layout) {
 LaidOut LayOut(const std::string& of, const Layout& layout) {
   const RankGroup tensor{"tensor", layout.tensor, 1},
       data{"data", layout.data, layout.tensor * layout.pipeline};
-  LaidOut made = LayOutMicroBatch(of, layout);
+  LaidOut made = LayOutMicroBatch(
+      ShareOf(of, layout.data * layout.micro_batches, "layout: data x micro_batches"), layout);
   const sim::Attributes attributes = made.graph.attributes;
   made.graph = CutStages(made.graph, layout.pipeline, layout.tensor);
   if (layout.zero == 3 && layout.data > 1) made.graph = ShardWeights(made.graph, data, layout.prefetch);

@@ -17,7 +17,8 @@ struct LaidOut {
 // the batch, heads; and for more stages than layers.
 LaidOut LayOut(const std::string& of, const Layout& layout);
 
-// The first steps alone: one micro-batch as a tensor rank does it on one accelerator, with what it works out again.
-LaidOut LayOutMicroBatch(const std::string& of, const Layout& layout);
+// The first steps alone: the graph of one micro-batch (ShareOf(), workloads/micro_batches.h) as a tensor rank does it on one
+// accelerator, with what it works out again.
+LaidOut LayOutMicroBatch(sim::OpGraph share, const Layout& layout);
 
 }  // namespace stowplan::scenarios

@@ -30,6 +30,12 @@ SettingTable LayoutSettings() {
        Sized("prefetch", "layers whose weights zero=3 gathers ahead", 0, 1000)});
 }
 
+std::string LaidOutName(const std::string& of, const std::string& settings) {
+  const bool is_path = of.find('(') == std::string::npos && of.find('"') == std::string::npos;
+  const char* quote = is_path ? "\"" : "";
+  return fmt::format("layout(of={}{}{},{})", quote, of, quote, settings);
+}
+
 Layout ReadLayout(const Settings& read) {
   Layout layout;
   layout.tensor = read.Int("tensor");

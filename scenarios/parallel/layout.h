@@ -37,6 +37,8 @@ struct Layout {
 };
 
 SettingTable LayoutSettings();
+// `of` under the name of the workload that lays it out. `settings`: "tensor=2,data=4".
+std::string LaidOutName(const std::string& of, const std::string& settings);
 Layout ReadLayout(const Settings& read);
 
 }  // namespace stowplan::scenarios

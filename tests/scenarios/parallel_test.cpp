@@ -1,11 +1,10 @@
 // Parallel layouts (scenarios/parallel) against what their papers derive, and properties of any model.
-#include "scenarios/parallel/lay_out.h"
-
 #include <fmt/format.h>
 
 #include "scenarios/parallel/all_ranks.h"
 #include "scenarios/parallel/collective.h"
 #include "scenarios/parallel/graph_edit.h"
+#include "scenarios/parallel/lay_out.h"
 #include "scenarios/parallel/stages.h"
 #include "scenarios/scenarios.h"
 #include "sim/formats/collective_types.h"
@@ -67,7 +66,8 @@ Bytes KeptActivations(const sim::OpGraph& graph, const std::string& prefix) {
   for (const sim::Op& reader : graph.ops) {
     if (reader.phase != "backward") continue;
     for (sim::TensorRef tensor : reader.inputs) {
-      while (OutputOf(graph, tensor).storage == sim::Output::Storage::kInput) tensor = OutputOf(graph, tensor).alias;
+      while (OutputOf(graph, tensor).storage == sim::Output::Storage::kInput)
+        tensor = OutputOf(graph, tensor).alias;
       const sim::Op& producer = At(graph, tensor.op);
       if (producer.phase == "forward" && !producer.IsSource() && producer.name.starts_with(prefix) &&
           counted.insert(tensor).second)
@@ -87,7 +87,8 @@ std::map<std::int64_t, Bytes> Persistent(const sim::OpGraph& graph) {
 }
 
 std::int64_t LlamaWeights(std::int64_t tensor) {
-  const std::int64_t layer = (2 * kHidden_ * kHidden_ + 2 * kHidden_ * kKeyWidth + 3 * kHidden_ * kWidth) / tensor + 2 * kHidden_;
+  const std::int64_t layer =
+      (2 * kHidden_ * kHidden_ + 2 * kHidden_ * kKeyWidth + 3 * kHidden_ * kWidth) / tensor + 2 * kHidden_;
   return kLayers * layer + 2 * kWords * kHidden_ / tensor + kHidden_;
 }
 
@@ -134,7 +135,8 @@ TEST(TensorParallel, EachRankHasItsPartOfTheWeightsAndOfTheWork) {
     for (const char* sequence : {"no", "yes"}) {
       const LaidOut made = LayOut(kLlama, Of(fmt::format("tensor={},sequence={}", ranks, sequence)));
       EXPECT_EQ(made.graph.totals().parameters, LlamaWeights(ranks));
-      EXPECT_EQ(made.graph.totals().persistent_bytes, 3 * 4 * LlamaWeights(ranks));  // with Adam's two moments
+      EXPECT_EQ(made.graph.totals().persistent_bytes,
+                3 * 4 * LlamaWeights(ranks));  // with Adam's two moments
       EXPECT_DOUBLE_EQ(ranks * Flops(made.graph), whole);
       EXPECT_EQ(made.cut_share, 1);
     }
@@ -157,9 +159,10 @@ TEST(TensorParallel, CapturedModelsAreCutAsTheBuiltOnes) {
     double cut;  // of the FLOPs
   };
   // BERT's head works on rows that its norm needs whole: its first product, 2 x 128 x 768 x 768 three times, is not cut.
-  const Case cases[] = {{"gpt2.step.json.zst", 25, 25, 128 * 768 * 4, 1},
-                        {"bert_base.step.json.zst", 25, 25, 128 * 768 * 4, 1 - 3 * 2. * 128 * 768 * 768 / 85.797e9},
-                        {"tinyllama.forward.json.zst", 45, 0, 128 * 2048 * 4, 1}};
+  const Case cases[] = {
+      {"gpt2.step.json.zst", 25, 25, 128 * 768 * 4, 1},
+      {"bert_base.step.json.zst", 25, 25, 128 * 768 * 4, 1 - 3 * 2. * 128 * 768 * 768 / 85.797e9},
+      {"tinyllama.forward.json.zst", 45, 0, 128 * 2048 * 4, 1}};
   for (const Case& one : cases) {
     SCOPED_TRACE(one.file);
     const LaidOut made = LayOut(kCaptures + one.file, Of("tensor=4"));
@@ -212,7 +215,8 @@ TEST(Pipeline, WeightsAndWorkAreDividedAmongStages) {
 
 // One tensor of activations a boundary and micro-batch forwards and one backwards.
 TEST(Pipeline, BoundariesPassOneTensorEachWay) {
-  for (const std::string& of : {std::string(kLlama), kCaptures + "gpt2.step.json.zst", kCaptures + "bert_base.step.json.zst"}) {
+  for (const std::string& of :
+       {std::string(kLlama), kCaptures + "gpt2.step.json.zst", kCaptures + "bert_base.step.json.zst"}) {
     SCOPED_TRACE(of);
     const sim::OpGraph graph = Made(of, "pipeline=4");
     std::map<std::pair<std::int64_t, std::int64_t>, std::set<sim::TensorRef>> passed;
@@ -220,7 +224,8 @@ TEST(Pipeline, BoundariesPassOneTensorEachWay) {
       const auto to = sim::FindNumber(op.attributes, kRank);
       for (const sim::TensorRef input : op.inputs) {
         const auto from = sim::FindNumber(At(graph, input.op).attributes, kRank);
-        if (from && to && *from != *to) passed[{static_cast<int>(*from), static_cast<int>(*to)}].insert(input);
+        if (from && to && *from != *to)
+          passed[{static_cast<int>(*from), static_cast<int>(*to)}].insert(input);
       }
     }
     EXPECT_EQ(passed.size(), 6U);
@@ -300,7 +305,8 @@ TEST(DataParallel, ExchangesAndStateAreThoseOfZero) {
 
 // As torch's DistributedDataParallel: of 25 MiB or, the last, less; the first of 1 MiB.
 TEST(DataParallel, BucketsAreFilledInTheOrderOfGradients) {
-  const sim::OpGraph graph = Made("llama(layers=4,batch=2,hidden=1024,heads=16,feed_forward=2816,sequence=64)", "data=2");
+  const sim::OpGraph graph =
+      Made("llama(layers=4,batch=2,hidden=1024,heads=16,feed_forward=2816,sequence=64)", "data=2");
   std::vector<Bytes> buckets;
   Bytes weights = 0;
   for (const sim::Op& op : graph.ops) {
@@ -316,7 +322,8 @@ TEST(DataParallel, BucketsAreFilledInTheOrderOfGradients) {
 TEST(DataParallel, MicroBatchesExchangeOnce) {
   const Bytes weights = 4 * LlamaWeights(1);
   EXPECT_EQ(Exchanges(Made(kLlama, "data=2,micro_batches=4"), "data", "AllReduce").bytes, weights);
-  EXPECT_EQ(Exchanges(Made(kLlama, "data=2,micro_batches=4,zero=3"), "data", "ReduceScatter").bytes, 4 * weights);
+  EXPECT_EQ(Exchanges(Made(kLlama, "data=2,micro_batches=4,zero=3"), "data", "ReduceScatter").bytes,
+            4 * weights);
 }
 
 TEST(DataParallel, GroupsStandBehindTensorRanksAndStages) {
@@ -330,8 +337,9 @@ TEST(DataParallel, GroupsStandBehindTensorRanksAndStages) {
 
 // The graph of one rank is what each rank has of the graph of all.
 TEST(AllRanks, OneRankStandsForAllThatDoTheSame) {
-  for (const char* text : {"tensor=2", "data=2", "data=2,zero=1", "data=2,zero=3", "tensor=2,data=2,pipeline=2,micro_batches=2",
-                           "tensor=2,data=2,sequence=yes,zero=1", "tensor=2,pipeline=4,recompute=full,micro_batches=4"}) {
+  for (const char* text :
+       {"tensor=2", "data=2", "data=2,zero=1", "data=2,zero=3", "tensor=2,data=2,pipeline=2,micro_batches=2",
+        "tensor=2,data=2,sequence=yes,zero=1", "tensor=2,pipeline=4,recompute=full,micro_batches=4"}) {
     SCOPED_TRACE(text);
     const Layout layout = Of(text);
     const sim::OpGraph one = LayOut(kLlama, layout).graph;
@@ -342,16 +350,17 @@ TEST(AllRanks, OneRankStandsForAllThatDoTheSame) {
     const auto of_one = Persistent(one), of_all = Persistent(all);
     ASSERT_EQ(std::ssize(of_all), layout.ranks());
     for (const auto& [rank, bytes] : of_all)
-      EXPECT_EQ(bytes, of_one.at(rank % (layout.tensor * layout.pipeline) / layout.tensor * layout.tensor)) << rank;
+      EXPECT_EQ(bytes, of_one.at(rank % (layout.tensor * layout.pipeline) / layout.tensor * layout.tensor))
+          << rank;
   }
 }
 
 TEST(Layouts, RefuseWhatCannotBe) {
-  for (const char* text : {"tensor=8",           // of 4 heads of keys
-                           "pipeline=5",         // of 4 layers
-                           "data=3",             // of a batch of 8
-                           "data=4,micro_batches=4", "tensor=0", "zero=2", "recompute=some",
-                           "tensor=200,pipeline=200"}) {
+  for (const char* text :
+       {"tensor=8",    // of 4 heads of keys
+        "pipeline=5",  // of 4 layers
+        "data=3",      // of a batch of 8
+        "data=4,micro_batches=4", "tensor=0", "zero=2", "recompute=some", "tensor=200,pipeline=200"}) {
     EXPECT_THROW(Made(kLlama, text), InputError) << text;
   }
 }
