@@ -32,11 +32,12 @@ const std::vector<AgentRow>& Agents() {
       {"single_gpu", "everything on the first GPU", "", {}, AgentKind::kBaseline, MakeSingleGpu},
       {"round_robin", "units onto the devices by turns", "", {}, AgentKind::kBaseline, MakeRoundRobin},
       {"expert",
-       "the scenario's placement, else stages onto GPUs by a rule (layers, modulo, branches, halves, one, "
+       "the scenario's placement, else stages onto GPUs by a rule (layers, modulo, branches, halves, ranks, "
+       "one, "
        "fill)",
        "the papers' expert columns",
        Takes({{"rule", "where the scenario gives no placement; auto: by the kind of model",
-               OneOf({"auto", "layers", "modulo", "branches", "halves", "one", "fill"}), "auto"}}),
+               OneOf({"auto", "layers", "modulo", "branches", "halves", "ranks", "one", "fill"}), "auto"}}),
        AgentKind::kBaseline, MakeExpert},
       {"random",
        "uniform random placements of units (op), groups of a grouper (group) or contiguous blocks (block)",

@@ -13,6 +13,8 @@ const std::vector<CommandRow>& Commands() {
       {"explain", "what bounds a placement, and what would help: a faster device or link, no dispatch, …",
        MakeExplainCommand},
       {"place", "search a placement with an agent", MakePlaceCommand, true},
+      {"layouts", "which tensor, pipeline and data parallel layout of a model is fastest on a cluster",
+       MakeLayoutsCommand},
       {"export", "a placement as accelerate, PyTorch, ONNX Runtime, llama.cpp and others take it",
        MakeExportCommand},
       {"train", "train a learner's policy on several graphs, to place others with it", MakeTrainCommand,

@@ -17,6 +17,7 @@
 #include "problem/options.h"
 #include "problem/plausibility.h"
 #include "scenarios/clusters/framework.h"
+#include "scenarios/parallel/layout.h"
 #include "scenarios/scenarios.h"
 #include "sim/base/error.h"
 #include "sim/base/nearest_name.h"
@@ -190,8 +191,23 @@ void RefuseSpecialFile(const std::string& name, const std::string& place) {
                                  place, name));
 }
 
+void DeclareParallel(CLI::App& app, CLI::Option* graph, ProblemSource& source) {
+  // Behind --graph, whose value is there by then.
+  app.add_option_function<std::string>(
+         "--parallel",
+         [&source](const std::string& layout) {
+           source.graph = scenarios::LaidOutName(source.graph, layout);
+         },
+         "lays the graph out: settings of the workload `layout`, as "
+         "tensor=2,pipeline=2,data=2,micro_batches=4")
+      ->option_text("L")
+      ->needs(graph);
+}
+
 void DeclareProblem(CLI::App& app, ProblemSource& source) {
-  app.add_option("--graph", source.graph, "a workload or a graph file")->required()->option_text("G");
+  auto* graph =
+      app.add_option("--graph", source.graph, "a workload or a graph file")->required()->option_text("G");
+  DeclareParallel(app, graph, source);
   app.add_option("--cluster", source.cluster, "a cluster, a cluster file, or here: this machine")
       ->required()
       ->option_text("C");

@@ -12,7 +12,8 @@
 
 namespace CLI {
 class App;
-}
+class Option;
+}  // namespace CLI
 
 namespace stowplan::problem {
 
@@ -41,8 +42,11 @@ sim::OpGraph LoadGraph(const std::string& name_or_path);
 // never end.
 void RefuseSpecialFile(const std::string& name, const std::string& place);
 
-// The required options --graph and --cluster, which may be `here` (ResolveHere(), this_machine.h).
+// The required options --graph and --cluster, with --parallel; the cluster may be `here` (ResolveHere(), this_machine.h).
 void DeclareProblem(CLI::App& app, ProblemSource& source);
+
+// The option --parallel, which lays out the graph that the other option gives (scenarios/parallel/layout.h).
+void DeclareParallel(CLI::App& app, CLI::Option* graph, ProblemSource& source);
 
 // The options --cost-model, --sheet, --rules, --interconnect, --memory, --reserve and --host.
 void DeclareProblemOptions(CLI::App& app, ProblemSource& source);

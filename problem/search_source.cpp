@@ -35,6 +35,7 @@ void SearchSource::Declare(CLI::App& app, bool bare_graph) {
                                bare_graph ? "a workload or a graph file; the option may be left out"
                                           : "a workload or a graph file")
                     ->option_text("G");
+  DeclareParallel(app, graph, problem_);
   auto* cluster =
       app.add_option("--cluster", problem_.cluster, "a cluster, a cluster file, or here: this machine")
           ->option_text("C");

@@ -13,6 +13,7 @@
 #include "scenarios/importers/onnx.h"
 #include "scenarios/importers/saved.h"
 #include "scenarios/importers/trace.h"
+#include "scenarios/parallel/layout.h"
 #include "scenarios/scenarios.h"
 #include "scenarios/settings.h"
 #include "scenarios/workloads/workloads.h"
@@ -40,6 +41,14 @@ SettingTable NmtFamily() {
     if (row.name == "batch") row.relation = {"index", "that of the member", NmtFamilyBatch};
     if (row.name == "steps") row.relation = {"index", "that of the member", NmtFamilySteps};
   }
+  return table;
+}
+
+SettingTable LayoutWorkloadSettings() {
+  SettingTable table =
+      TableOf("of=llama(batch=8),ranks=one",
+              {{"ranks", "one of those that do the same, or all", OneOf({"one", "all"}), ""}});
+  for (Setting& row : LayoutSettings().rows) table.rows.push_back(std::move(row));
   return table;
 }
 
@@ -208,6 +217,11 @@ const std::vector<WorkloadRow>& Workloads() {
        "a step of a workload or a graph file over micro-batches, in the order of GPipe or of 1F1B (Huang et "
        "al. 2019; Narayanan et al. 2021)",
        TableOf("of=rnnlm(batch=64),micro_batches=4,schedule=gpipe"), BuildPipeline},
+      {"layout",
+       "a step of a workload or a graph file over many accelerators: tensor, pipeline and data parallelism, "
+       "ZeRO, recomputing "
+       "(Shoeybi et al. 2019; Narayanan et al. 2021; Rajbhandari et al. 2020)",
+       LayoutWorkloadSettings(), BuildLayout},
   };
   return rows;
 }

@@ -6,6 +6,8 @@
 //   rule=branches  parallel branches on different GPUs: attribute `branch` b on GPU b mod G, the trunk on the
 //                  first
 //   rule=halves    contiguous stages of equal cost together, one part for each GPU
+//   rule=ranks     attribute `rank` r, which parallel layouts give, on GPU r; auto where the graph has the attribute
+//                  `layout`
 //   rule=one       everything on the first GPU
 //   rule=fill      each GPU filled to its memory in turn, in topological order depth first, the rest on the CPU: the
 //                  greedy baseline of msr-fiddle/dnn-partitioning (NeurIPS 2020, appendix F; read: greedy.cpp), which
@@ -15,6 +17,7 @@
 // cut into contiguous parts of equal cost in topological order, by `layers`, `modulo` and `halves` alike. One
 // sample.
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "agents/agents.h"
@@ -187,7 +190,31 @@ UnitPlacement GivenPlacement(const Task& task) {
   return placement;
 }
 
+// By the attribute `rank`; units without one follow the others.
+std::vector<std::int32_t> GivenRanks(const Task& task) {
+  const std::vector<sim::DeviceIndex> devices = Accelerators(task);
+  std::vector<std::int32_t> part;
+  for (const std::vector<sim::OpIndex>& ops : task.units.ops) {
+    part.push_back(kNone);
+    for (const sim::OpIndex op : ops) {
+      const sim::Op& of = task.problem->graph().ops[static_cast<std::size_t>(op)];
+      const auto rank = sim::FindNumber(of.attributes, "rank");
+      if (!rank) continue;
+      if (*rank < 0 || *rank >= static_cast<double>(devices.size())) {
+        throw InputError("op '" + of.name + "' is of rank " + std::to_string(std::llround(*rank)) +
+                         ", but there are " + std::to_string(devices.size()) +
+                         " accelerators to place on; take a larger cluster or fewer ranks");
+      }
+      part.back() = static_cast<std::int32_t>(*rank);
+    }
+  }
+  FollowConsumers(task, part);
+  FollowProducers(task, part);
+  return part;
+}
+
 std::string AutoRule(const Task& task) {
+  if (sim::FindAttribute(task.problem->graph().attributes, "layout") != nullptr) return "ranks";
   const auto attribute = sim::FindString(task.problem->graph().attributes, "expert");
   return attribute == "branch" ? "branches" : "layers";
 }
@@ -204,6 +231,8 @@ UnitPlacement PlaceByRule(const Task& task, const std::string& rule) {
   std::vector<std::int32_t> part(task.units.ops.size(), 0);
   if (rule == "branches") {
     part = Branches(task);
+  } else if (rule == "ranks") {
+    part = GivenRanks(task);
   } else if (staged) {
     part = Stages(task);
   } else if (rule == "halves" && stages > 1) {

@@ -12,6 +12,7 @@ std::unique_ptr<Command> MakeListCommand();
 const std::vector<CommandRow>& GraphVerbs();
 std::unique_ptr<Command> MakeSimulateCommand();
 std::unique_ptr<Command> MakeExplainCommand();
+std::unique_ptr<Command> MakeLayoutsCommand();
 std::unique_ptr<Command> MakePlaceCommand();
 std::unique_ptr<Command> MakeExportCommand();
 std::unique_ptr<Command> MakeTrainCommand();

@@ -34,6 +34,12 @@ namespace stowplan::scenarios {
 using Tensor = sim::TensorRef;
 using Shape = std::vector<std::int64_t>;
 std::int64_t Elements(const Shape& shape);
+inline std::size_t At(sim::OpIndex op) {
+  return static_cast<std::size_t>(op);
+}
+inline bool IsUpdate(const sim::Op& op) {
+  return op.phase == "update";
+}
 // Of "f32", "f16", "i64", "i4", "bool", …; 0 if the name is not known.
 std::int64_t BitsPerElement(std::string_view dtype);
 // Elements of less than a byte are packed.

@@ -46,6 +46,10 @@ bool HasRanks(const sim::OpGraph& graph) {
   return std::ranges::any_of(graph.ops, [](const sim::Op& op) { return op.type == "CollectiveBegin"; });
 }
 
+bool IsLaidOut(const sim::OpGraph& graph) {
+  return sim::FindAttribute(graph.attributes, "layout") != nullptr;
+}
+
 // As the engine sees it: an order of micro-batches needs more than one of them.
 bool IsPipeline(const sim::OpGraph& graph) {
   return sim::FindAttribute(graph.attributes, "schedule") != nullptr &&
@@ -59,8 +63,8 @@ bool IsPipeline(const sim::OpGraph& graph) {
 void FillFromFramework(sim::Cluster& cluster, const sim::OpGraph& graph, const std::string& reserve) {
   sim::Dispatch& dispatch = cluster.dispatch;
   if (dispatch.automatic_per) {
-    dispatch.per =
-        HasRanks(graph) || IsPipeline(graph) ? sim::Dispatch::Per::kDevice : sim::Dispatch::Per::kProcess;
+    const bool has_ranks = HasRanks(graph) || IsLaidOut(graph) || IsPipeline(graph);
+    dispatch.per = has_ranks ? sim::Dispatch::Per::kDevice : sim::Dispatch::Per::kProcess;
   }
   if (dispatch.automatic_order) dispatch.order = sim::Dispatch::Order::kProgram;
   dispatch.automatic_per = dispatch.automatic_order = false;

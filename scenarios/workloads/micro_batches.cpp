@@ -15,15 +15,8 @@ namespace {
 
 using sim::OpIndex;
 
-std::size_t At(OpIndex op) {
-  return static_cast<std::size_t>(op);
-}
-
 bool IsData(const sim::Op& op) {
   return op.type == "Placeholder";
-}
-bool IsUpdate(const sim::Op& op) {
-  return op.phase == "update";
 }
 
 // Whether an output that an update reads is a gradient that can be summed: it has the size of a variable that the update reads,
@@ -275,7 +268,7 @@ void ShareOutput(sim::Output& output, const std::set<std::int64_t>& batches, std
 }
 
 // Data whose shape is told has the batch first.
-void CheckBatch(const sim::OpGraph& whole, std::int64_t k) {
+void CheckBatch(const sim::OpGraph& whole, std::int64_t k, const std::string& what) {
   const sim::Op* told = nullptr;
   for (const sim::Op& op : whole.ops) {
     if (!IsData(op) || op.outputs.empty() || op.outputs.front().shape.empty()) continue;
@@ -283,8 +276,8 @@ void CheckBatch(const sim::OpGraph& whole, std::int64_t k) {
     if (told == nullptr) told = &op;
   }
   if (told == nullptr) return;
-  throw InputError("pipeline: micro_batches=" + std::to_string(k) +
-                   " divides the first dimension of no input of " + whole.name + " (" + told->name + " has " +
+  throw InputError(what + "=" + std::to_string(k) + " divides the first dimension of no input of " +
+                   whole.name + " (" + told->name + " has " +
                    std::to_string(told->outputs.front().shape.front()) +
                    "); choose a number that divides it, or import the model with a larger batch");
 }
@@ -343,7 +336,8 @@ double MicrosOf(const sim::Op& op) {
 }
 
 // What does not grow with the batch is done anew for each micro-batch.
-void CheckGrowth(const sim::OpGraph& whole, const std::vector<bool>& carries, std::int64_t k) {
+void CheckGrowth(const sim::OpGraph& whole, const std::vector<bool>& carries, std::int64_t k,
+                 const std::string& who) {
   constexpr double kMostGrowth = 0.1;  // of the FLOPs, or of the time measured
   double flops = 0, us = 0, more_flops = 0, more_us = 0;
   for (std::size_t i = 0; i < whole.ops.size(); ++i) {
@@ -357,12 +351,12 @@ void CheckGrowth(const sim::OpGraph& whole, const std::vector<bool>& carries, st
   if (more_flops <= kMostGrowth * flops && more_us <= kMostGrowth * us) return;
   if (std::ranges::none_of(whole.ops, IsData)) {
     throw InputError(
-        "pipeline: nothing tells the inputs of " + whole.name +
+        who + "nothing tells the inputs of " + whole.name +
         " from its weights, so its batch cannot be split; give a graph whose inputs are of the type "
         "Placeholder");
   }
   const double growth = std::max(flops > 0 ? more_flops / flops : 0, us > 0 ? more_us / us : 0);
-  throw InputError("pipeline: " + whole.name + " has work that does not depend on its inputs, and " +
+  throw InputError(who + whole.name + " has work that does not depend on its inputs, and " +
                    std::to_string(k) + " micro-batches would do it " + std::to_string(k) +
                    " times, which is " + std::to_string(std::llround(100 * growth)) +
                    " % more in all; choose fewer micro-batches");
@@ -383,11 +377,11 @@ sim::OpGraph RepeatMicroBatch(const sim::OpGraph& one, std::int64_t k, const std
   return graph;
 }
 
-sim::OpGraph ShareBatch(const sim::OpGraph& whole, std::int64_t k) {
-  CheckBatch(whole, k);
+sim::OpGraph ShareBatch(const sim::OpGraph& whole, std::int64_t k, const std::string& what) {
+  CheckBatch(whole, k, what);
   const std::set<std::int64_t> batches = BatchesOf(whole, k);
   const std::vector<bool> carries = BatchSearch(whole, batches).Take();
-  CheckGrowth(whole, carries, k);
+  CheckGrowth(whole, carries, k, what.substr(0, what.find(':')) + ": ");
   sim::OpGraph graph = whole;
   const std::vector<std::vector<bool>> gradients = FindWeightGradients(whole);
   const auto share = static_cast<double>(k);

@@ -22,6 +22,11 @@ sim::OpGraph RepeatMicroBatch(const sim::OpGraph& one, std::int64_t k, const std
 // dimension that holds the batch a k-th of its length. Gradients on their way to an update, and what holds no batch, keep their
 // size. Not Finish()ed. Throws InputError where the batch is not divisible, and where the k parts together would do over a
 // tenth more than the whole: nothing tells inputs from weights, or much of the work does not depend on inputs.
-sim::OpGraph ShareBatch(const sim::OpGraph& whole, std::int64_t k);
+// `what`: for messages, "pipeline: micro_batches".
+sim::OpGraph ShareBatch(const sim::OpGraph& whole, std::int64_t k,
+                        const std::string& what = "pipeline: micro_batches");
+// Of a workload, which is built for a k-th of its batch, or a graph file, whose batch is shared out. Finish()ed. Throws InputError as
+// they do, and for what is over micro-batches already.
+sim::OpGraph ShareOf(const std::string& of, std::int64_t k, const std::string& what);
 
 }  // namespace stowplan::scenarios

@@ -21,15 +21,17 @@ const WorkloadRow* FindBatched(const std::string& name) {
   return row != nullptr && row->settings.Find("batch") != nullptr ? row : nullptr;
 }
 
-sim::OpGraph BuildShare(const std::string& of, std::int64_t k) {
+}  // namespace
+
+sim::OpGraph ShareOf(const std::string& of, std::int64_t k, const std::string& what) {
   const WorkloadRow* row = FindBatched(of.substr(0, of.find('(')));
   if (row == nullptr) {
     sim::OpGraph whole = LoadGraph(of);
     if (sim::FindAttribute(whole.attributes, "schedule") != nullptr)
-      throw InputError("pipeline: of=" + of +
+      throw InputError(what.substr(0, what.find(':')) + ": of=" + of +
                        " is over micro-batches already; give the graph of a whole step");
     if (k == 1) return whole;
-    sim::OpGraph share = ShareBatch(whole, k);
+    sim::OpGraph share = ShareBatch(whole, k, what);
     share.Finish();
     return share;
   }
@@ -37,8 +39,8 @@ sim::OpGraph BuildShare(const std::string& of, std::int64_t k) {
   const auto batch = static_cast<std::int64_t>(sim::FindNumber(whole.attributes, "batch").value_or(1));
   if (k == 1) return whole;
   if (batch % k != 0) {
-    throw InputError("pipeline: micro_batches=" + std::to_string(k) + " does not divide the batch of " + of +
-                     ", which is " + std::to_string(batch) + "; write " + std::string(row->name) +
+    throw InputError(what + "=" + std::to_string(k) + " does not divide the batch of " + of + ", which is " +
+                     std::to_string(batch) + "; write " + std::string(row->name) +
                      "(batch=" + std::to_string((batch / k + 1) * k) + ",…), or another number");
   }
   Spec spec = Spec::Parse(of);
@@ -47,14 +49,12 @@ sim::OpGraph BuildShare(const std::string& of, std::int64_t k) {
   return row->build({spec, row->settings});
 }
 
-}  // namespace
-
 sim::OpGraph BuildPipeline(const Settings& read) {
   const std::string of = read.Text("of");
   const std::int64_t k = read.Int("micro_batches");
   const std::string schedule = read.Text("schedule");
   // What agents read of the graph that is repeated.
-  const sim::OpGraph one = BuildShare(of, k);
+  const sim::OpGraph one = ShareOf(of, k, "pipeline: micro_batches");
   const auto layers = static_cast<std::int64_t>(sim::FindNumber(one.attributes, "layers").value_or(0));
   const sim::Attributes attributes =
       Describe(read, layers, sim::FindString(one.attributes, "expert").value_or("stage"));

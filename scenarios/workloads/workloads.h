@@ -13,6 +13,7 @@ sim::OpGraph BuildCifar10(const Settings& read);
 sim::OpGraph BuildDiamond(const Settings& read);
 sim::OpGraph BuildGnmt(const Settings& read);
 sim::OpGraph BuildInceptionV3(const Settings& read);
+sim::OpGraph BuildLayout(const Settings& read);  // parallel/layout.h
 sim::OpGraph BuildLlama(const Settings& read);
 sim::OpGraph BuildMoe(const Settings& read);
 sim::OpGraph BuildNasNetA(const Settings& read);
