@@ -69,8 +69,8 @@ LaidOut LayOutMicroBatch(sim::OpGraph share, const Layout& layout) {
 LaidOut LayOut(const std::string& of, const Layout& layout) {
   const RankGroup tensor{"tensor", layout.tensor, 1},
       data{"data", layout.data, layout.tensor * layout.pipeline};
-  LaidOut made = LayOutMicroBatch(
-      ShareOf(of, layout.data * layout.micro_batches, "layout: data x micro_batches"), layout);
+  const std::int64_t shares = layout.of_micro_batch ? 1 : layout.data * layout.micro_batches;
+  LaidOut made = LayOutMicroBatch(ShareOf(of, shares, "layout: data x micro_batches"), layout);
   const sim::Attributes attributes = made.graph.attributes;
   made.graph = CutStages(made.graph, layout.pipeline, layout.tensor);
   if (layout.zero == 3 && layout.data > 1) made.graph = ShardWeights(made.graph, data, layout.prefetch);

@@ -13,7 +13,7 @@ struct LaidOut {
   double cut_share = 1;  // of the FLOPs: those in products that tensor parallelism cuts
 };
 
-// `of`: a workload or a graph file, whose batch all data ranks and micro-batches share. Throws InputError for what does not divide:
+// `of`: a workload or a graph file, whose batch all data ranks and micro-batches share, or each micro-batch has (of_micro_batch). Throws InputError for what does not divide:
 // the batch, heads; and for more stages than layers.
 LaidOut LayOut(const std::string& of, const Layout& layout);
 

@@ -17,7 +17,7 @@ const char* kRecomputes[] = {"none", "selective", "full"};
 SettingTable LayoutSettings() {
   return TableOf(
       "tensor=1,pipeline=1,data=1,micro_batches=1,schedule=1f1b,sequence=no,zero=0,recompute=none,bucket=25,"
-      "prefetch=1",
+      "prefetch=1,batch=shared",
       {Sized("tensor", "ranks that share each product", 1, kMostRanks),
        Sized("pipeline", "stages", 1, kMostRanks),
        Sized("data", "ranks that share the batch", 1, kMostRanks),
@@ -27,7 +27,9 @@ SettingTable LayoutSettings() {
        {"recompute", "activations of layers, or of attention alone",
         OneOf({kRecomputes[0], kRecomputes[1], kRecomputes[2]}), ""},
        Sized("bucket", "MiB of gradients that data ranks exchange at once", 1, 1 << 20),
-       Sized("prefetch", "layers whose weights zero=3 gathers ahead", 0, 1000)});
+       Sized("prefetch", "layers whose weights zero=3 gathers ahead", 0, 1000),
+       {"batch", "the graph's batch is that of the whole step, shared, or each micro-batch has as much",
+        OneOf({"shared", "each"}), ""}});
 }
 
 std::string LaidOutName(const std::string& of, const std::string& settings) {
@@ -48,6 +50,7 @@ Layout ReadLayout(const Settings& read) {
   layout.recompute = read.Choice<Recompute>("recompute");
   layout.bucket = read.Int("bucket");
   layout.prefetch = read.Int("prefetch");
+  layout.of_micro_batch = read.Is("batch", "each");
   if (layout.tensor * layout.pipeline > kMostRanks || layout.ranks() > kMostRanks)
     throw InputError(
         fmt::format("layout: tensor={} x pipeline={} x data={} is more than {} ranks; choose fewer",
@@ -63,6 +66,10 @@ std::string Layout::Text() const {
   if (zero != 0) text += fmt::format(",zero={}", zero);
   if (recompute != Recompute::kNone)
     text += fmt::format(",recompute={}", kRecomputes[static_cast<int>(recompute)]);
+  const Layout usual;
+  if (bucket != usual.bucket) text += fmt::format(",bucket={}", bucket);
+  if (prefetch != usual.prefetch) text += fmt::format(",prefetch={}", prefetch);
+  if (of_micro_batch) text += ",batch=each";
   return text;
 }
 

@@ -25,6 +25,8 @@ struct Layout {
   std::int64_t pipeline = 1;
   std::int64_t data = 1;
   std::int64_t micro_batches = 1;  // of a data rank
+  bool of_micro_batch =
+      false;  // the graph is of one micro-batch; else of the whole step, whose batch all share
   std::string schedule = "1f1b";
   bool sequence = false;  // what tensor ranks would all do is cut along the sequence
   int zero = 0;           // 0, 1 or 3

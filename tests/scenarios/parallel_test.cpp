@@ -258,6 +258,21 @@ TEST(Pipeline, MicroBatchesShareTheWork) {
 }
 
 // Chen et al. 2016: the forward pass of the layers once more; of what a layer made nothing but its result is kept.
+TEST(Pipeline, TheGraphOfOneMicroBatchIsRepeated) {
+  const char* one =
+      "llama(layers=4,batch=1,hidden=256,heads=8,kv_heads=4,feed_forward=512,sequence=64,vocabulary=1024)";
+  const sim::OpGraph shared = Made(kLlama, "pipeline=2,data=2,micro_batches=4"),
+                     each = Made(one, "pipeline=2,data=2,micro_batches=4,batch=each");
+  ASSERT_EQ(shared.ops.size(), each.ops.size());
+  for (std::size_t i = 0; i < each.ops.size(); ++i) {
+    ASSERT_EQ(shared.ops[i].name, each.ops[i].name);
+    EXPECT_EQ(shared.ops[i].flops, each.ops[i].flops) << each.ops[i].name;
+    EXPECT_EQ(shared.ops[i].inputs.size(), each.ops[i].inputs.size()) << each.ops[i].name;
+  }
+  EXPECT_EQ(Of("bucket=5,prefetch=2,batch=each").Text(),
+            "tensor=1,pipeline=1,data=1,bucket=5,prefetch=2,batch=each");
+}
+
 TEST(Recomputing, FullDoesTheForwardPassOfLayersAgain) {
   const sim::OpGraph whole = LoadGraph(kLlama);
   const sim::OpGraph graph = Made(kLlama, "recompute=full");

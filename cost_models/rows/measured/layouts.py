@@ -1,4 +1,4 @@
-"""Steps on many GPUs: a captured step of the whole batch, put in a layout by the workload `layout`.
+"""Steps on many GPUs: a captured step of one micro-batch, put in a layout by the workload `layout`.
 
 | source | model | what a row is |
 |---|---|---|
@@ -37,12 +37,13 @@ def cases(data):
 
 def _case(source, gpu, family, name, us, tokens, gpus, layout, build, *, a_host=8, gib=0.0, left_out=""):
     """`build`: (sizes, sequence)."""
-    case = Case(source, gpu, "bf16", family, name, us, tokens, hosts=(gpus, a_host), layout=",".join(f"{key}={value}" for key, value in layout.items()),
+    case = Case(source, gpu, "bf16", family, name, us, tokens, hosts=(gpus, a_host), layout=",".join(f"{key}={value}" for key, value in layout.items()) + ",batch=each",
                 measured_gib=gib, left_out=left_out)
     if not left_out:
         sizes, sequence = build
-        case.build = functools.partial(_step, sizes, sequence, tokens // sequence)
-        case.key = f"layout {family} {sequence} x {tokens // sequence}"
+        micro = tokens // sequence // (layout.get("data", 1) * layout.get("micro_batches", 1))
+        case.build = functools.partial(_step, sizes, sequence, micro)
+        case.key = f"layout {family} {sequence} x {micro}"
     return case
 
 

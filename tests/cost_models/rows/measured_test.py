@@ -105,14 +105,14 @@ class Rows(unittest.TestCase):
         self.write("llm_foundry.csv", "gpu,model,seq,gpus,micro,checkpointing,measured_tok_s_gpu\nh100_80gb,7b,2048,512,6,0,9670.0\n")
         self.write("sailor.csv", "file,gpus,pp,dp,tp,mbs,gbs,real_s,max_mem\nm/N2.json,RTX-3090:2;Titan-RTX:2,2,1,[2],2,256,119.8,4130340864\n")
         dense, experts, context, titan, megatron, virtual, foundry, mixed = layouts.cases(self.data)
-        self.assertEqual(dense.layout, "tensor=4,pipeline=1,data=2,micro_batches=4,zero=1,sequence=yes")
+        self.assertEqual(dense.layout, "tensor=4,pipeline=1,data=2,micro_batches=4,zero=1,sequence=yes,batch=each")
         self.assertEqual((dense.hosts, dense.measured_us, dense.units, dense.measured_gib), ((8, 8), 409.8e3, 4096 * 8, 39.07))
         self.assertEqual([case.left_out for case in (experts, context, virtual, mixed)], ["experts", "context parallel", "interleaved stages", "mixed GPUs"])
         self.assertAlmostEqual(titan.measured_us, 2 * 8192 / 5762 * 1e6)
-        self.assertEqual(megatron.layout, "tensor=4,pipeline=1,data=32,micro_batches=1,recompute=full")
+        self.assertEqual(megatron.layout, "tensor=4,pipeline=1,data=32,micro_batches=1,recompute=full,batch=each")
         # 7.5 x 10^9 weights, each in 8 FLOP a token: with the paper's formula a step of 512 x 2048 tokens takes 3.6 s.
         self.assertAlmostEqual(megatron.measured_us / 1e6, 8 * 7.5e9 * 512 * 2048 / 128 / 142e12, delta=0.3)
-        self.assertEqual((foundry.layout, foundry.hosts), ("data=512,zero=3,recompute=none", (512, 8)))
+        self.assertEqual((foundry.layout, foundry.hosts), ("data=512,zero=3,recompute=none,batch=each", (512, 8)))
 
     def test_a_sample_has_every_family_and_is_the_same_again(self):
         rows = [{"model": f"{family}{i}"} for family, count in (("a", 60), ("b", 39), ("c", 1)) for i in range(count)]
