@@ -10,7 +10,14 @@
 
 namespace stowplan::sim {
 
-enum class CollectiveType : std::uint8_t { kAllReduce, kReduceScatter, kAllGather, kAllToAll, kBroadcast, kReduce };
+enum class CollectiveType : std::uint8_t {
+  kAllReduce,
+  kReduceScatter,
+  kAllGather,
+  kAllToAll,
+  kBroadcast,
+  kReduce
+};
 
 struct CollectiveShape {
   CollectiveType type = CollectiveType::kAllReduce;

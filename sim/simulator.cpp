@@ -34,10 +34,19 @@ void CheckLiveBytes(const OpGraph& graph, const Cluster& cluster) {
 
 }  // namespace
 
-Problem::Problem(const OpGraph& graph, const Cluster& cluster, CostTable costs)
-    : graph_(graph), cluster_(cluster), costs_(std::move(costs)) {
+Problem::Problem(const OpGraph& graph, const Cluster& cluster, CostTable costs,
+                 std::shared_ptr<const CollectivePrices> collectives)
+    : graph_(graph), cluster_(cluster), costs_(std::move(costs)), collective_prices_(std::move(collectives)) {
   STOWPLAN_CHECK_EQ(costs_.devices, cluster.size());
   STOWPLAN_CHECK_EQ(costs_.picos.size(), graph.ops.size() * static_cast<std::size_t>(costs_.columns()));
+  for (const std::vector<OpIndex>& members : graph.collectives()) {
+    if (cluster.rules == Rules::kPublished) {
+      throw InputError("graph '" + graph.name + "' has collectives ('" +
+                       graph.ops[static_cast<std::size_t>(members.front())].name +
+                       "'), which the rules published do not have; take the rules native");
+    }
+    for (const OpIndex member : members) std::ranges::fill(costs_.PricesOf(member), 0);
+  }
   CheckHorizon(graph, cluster, costs_);  // first: what compiles adds times up
   CheckLiveBytes(graph, cluster);
   compiled_ = std::make_unique<const Compiled>(graph, cluster, costs_);

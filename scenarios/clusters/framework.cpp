@@ -42,10 +42,6 @@ Reserve ParseReserve(const std::string& text) {
   return reserve;
 }
 
-bool HasRanks(const sim::OpGraph& graph) {
-  return std::ranges::any_of(graph.ops, [](const sim::Op& op) { return op.type == "CollectiveBegin"; });
-}
-
 // As the engine sees it: an order of micro-batches needs more than one of them.
 bool IsPipeline(const sim::OpGraph& graph) {
   return sim::FindAttribute(graph.attributes, "schedule") != nullptr &&
@@ -59,8 +55,8 @@ bool IsPipeline(const sim::OpGraph& graph) {
 void FillFromFramework(sim::Cluster& cluster, const sim::OpGraph& graph, const std::string& reserve) {
   sim::Dispatch& dispatch = cluster.dispatch;
   if (dispatch.automatic_per) {
-    dispatch.per =
-        HasRanks(graph) || IsPipeline(graph) ? sim::Dispatch::Per::kDevice : sim::Dispatch::Per::kProcess;
+    dispatch.per = !graph.collectives().empty() || IsPipeline(graph) ? sim::Dispatch::Per::kDevice
+                                                                     : sim::Dispatch::Per::kProcess;
   }
   if (dispatch.automatic_order) dispatch.order = sim::Dispatch::Order::kProgram;
   dispatch.automatic_per = dispatch.automatic_order = false;
