@@ -13,6 +13,7 @@
 #include "agents/task.h"
 #include "sim/base/error.h"
 #include "sim/base/spec.h"
+#include "sim/collectives.h"
 
 namespace stowplan::agents {
 namespace {
@@ -20,10 +21,30 @@ namespace {
 using sim::DeviceIndex;
 using sim::OpIndex;
 
-std::vector<DeviceIndex> ChooseDevices(const sim::Cluster& cluster, const std::vector<std::string>& names) {
+// Whether ranks that collectives leave out of the graph have accelerators behind the device.
+bool HasRoomBehind(DeviceIndex device, const std::vector<sim::Collective>& collectives,
+                   const sim::Problem& problem) {
+  const std::vector<DeviceIndex> all_there(problem.graph().ops.size(), device);
+  try {
+    for (const sim::Collective& collective : collectives)
+      sim::DevicesOf(collective, problem.graph(), problem.cluster(), all_there);
+    return true;
+  } catch (const InputError&) {
+    return false;
+  }
+}
+
+std::vector<DeviceIndex> ChooseDevices(const sim::Problem& problem, const std::vector<std::string>& names) {
+  const sim::Cluster& cluster = problem.cluster();
   std::vector<DeviceIndex> devices;
   if (names.empty()) {
-    for (DeviceIndex d = 0; d < cluster.size(); ++d) devices.push_back(d);
+    std::vector<sim::Collective> symmetric = sim::CollectivesOf(problem.graph());
+    std::erase_if(symmetric, [](const sim::Collective& collective) { return collective.copies == 1; });
+    for (DeviceIndex d = 0; d < cluster.size(); ++d)
+      if (HasRoomBehind(d, symmetric, problem)) devices.push_back(d);
+    if (devices.empty())
+      throw InputError(fmt::format("graph {} has collectives of more ranks than cluster {} has accelerators",
+                                   problem.graph().name, cluster.name));
   }
   for (const std::string& name : names) {
     const DeviceIndex device = cluster.Find(name);
@@ -150,7 +171,7 @@ Task MakeTask(const sim::Problem& problem, const std::string& grouper,
               const std::vector<std::string>& devices, const sim::Placement* expert) {
   Task task;
   task.problem = &problem;
-  task.devices = ChooseDevices(problem.cluster(), devices);
+  task.devices = ChooseDevices(problem, devices);
   task.units = MakeUnits(grouper, problem);
   task.edges = CollectEdges(problem.graph(), task.units.unit_of_op);
   SumFeatures(task);

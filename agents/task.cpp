@@ -12,6 +12,7 @@
 #include "agents/timing.h"
 #include "sim/base/error.h"
 #include "sim/base/spec.h"
+#include "sim/collectives.h"
 
 namespace stowplan::agents {
 namespace {
@@ -101,6 +102,7 @@ void AddDevices(const sim::Cluster& cluster, Hash& hash) {
       hash.Add(value);
     }
     hash.AddAll(device.concurrency_ppm);
+    if (device.overlap_collective_ppm != sim::kPpm) hash.Add(device.overlap_collective_ppm);
   }
   const sim::Dispatch& dispatch = cluster.dispatch;
   hash.Add(static_cast<std::int64_t>(dispatch.per));
@@ -145,6 +147,13 @@ void AddGraph(const sim::OpGraph& graph, Hash& hash) {
         hash.Add(value);
       }
     }
+  }
+  for (const sim::Collective& collective : sim::CollectivesOf(graph)) {
+    hash.AddAll(collective.members);
+    for (const std::int64_t value :
+         {static_cast<std::int64_t>(collective.type), std::int64_t{collective.copies},
+          std::int64_t{collective.stride}, std::int64_t{collective.root}})
+      hash.Add(value);
   }
 }
 

@@ -22,7 +22,7 @@
 #include "sim/base/error.h"
 #include "sim/base/nearest_name.h"
 #include "sim/base/spec.h"
-#include "sim/formats/collectives.h"
+#include "sim/collectives.h"
 #include "sim/formats/document/source.h"
 #include "sim/formats/document/units_text.h"
 #include "sim/formats/formats.h"
@@ -125,7 +125,7 @@ std::string InSmallLetters(std::string text) {
 
 // Types that mean something here, by their small letters.
 std::map<std::string, std::string> KnownTypes() {
-  std::vector<std::string> types = formats::CollectiveTypes();
+  std::vector<std::string> types = sim::CollectiveTypeNames();
   types.emplace_back("Variable");
   for (int c = 0; c <= cost_models::kOpClasses; ++c) {
     for (std::string& type : cost_models::TypesOf(static_cast<cost_models::OpClass>(c)))

@@ -133,8 +133,9 @@ sim::OpGraph ReadAnyGraph(const std::string& path, const sim::HardwareCatalogue*
       if (!importer.recognises(content)) continue;
       ImportedGraph imported = importer.import(content, formats::SourceOf(path), {});
       if (notes != nullptr) *notes = std::move(imported.notes);
-      return formats::HasCollectives(imported.graph) ? formats::ExpandCollectives(imported.graph)
-                                                     : std::move(imported.graph);
+      return std::ranges::any_of(imported.graph.ops, formats::IsWholeCollective)
+                 ? formats::SplitCollectives(imported.graph)
+                 : std::move(imported.graph);
     }
   }
   return formats::ParseGraph(content, formats::SourceOf(path), catalogue);

@@ -34,8 +34,9 @@ void CheckDevice(const Device& device) {
   for (const auto rate : device.concurrency_ppm) {
     if (rate < 1 || rate > kPpm) throw InputError(who + "concurrency must be above 0 and at most 1");
   }
-  if (device.overlap_copy_ppm < 1 || device.overlap_copy_ppm > kPpm) {
-    throw InputError(who + "overlap_copy must be above 0 and at most 1");
+  for (const auto& [name, rate] : {std::pair("overlap_copy", device.overlap_copy_ppm),
+                                   std::pair("overlap_collective", device.overlap_collective_ppm)}) {
+    if (rate < 1 || rate > kPpm) throw InputError(who + name + " must be above 0 and at most 1");
   }
   if (device.launch_cost < 0) throw InputError(who + "the launch cost must not be negative");
 }

@@ -37,7 +37,8 @@ struct Device {
   int copy_engines = 2;  // accelerators only; 1 = shared by both directions
   // concurrency_ppm[k-1]: the rate of each op while k run, in ppm; empty or short = 1/k beyond it.
   std::vector<std::int64_t> concurrency_ppm;
-  std::int64_t overlap_copy_ppm = kPpm;  // rate of an op while a copy of this device runs
+  std::int64_t overlap_copy_ppm = kPpm;        // rate of an op while a copy of this device runs
+  std::int64_t overlap_collective_ppm = kPpm;  // and while a collective does
   Picos launch_cost = 0;  // the catalogue's cost of issuing one framework op, for `dispatch: {cost: auto}`
 
   Bytes capacity() const { return memory - reserve; }

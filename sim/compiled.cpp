@@ -113,6 +113,15 @@ void CompileViews(const OpGraph& graph, Compiled& c) {
   }
 }
 
+void CompileCollectives(const OpGraph& graph, Compiled& c) {
+  c.collectives = CollectivesOf(graph);
+  if (c.collectives.empty()) return;
+  c.collective_of.assign(graph.ops.size(), Compiled::kNone);
+  for (std::size_t i = 0; i < c.collectives.size(); ++i)
+    for (const OpIndex member : c.collectives[i].members)
+      c.collective_of[member] = static_cast<Compiled::Id>(i);
+}
+
 // The longest path of consumers, each where it takes least. No op ends sooner after its start than by its cost: rates
 // are at most 1.
 void CompileTails(const OpGraph& graph, Compiled& c) {
@@ -211,6 +220,7 @@ Compiled::Compiled(const OpGraph& graph, const Cluster& cluster_in, const CostTa
   CompileEdges(graph, *this);
   CompileViews(graph, *this);
   CountTransfers(*this);
+  CompileCollectives(graph, *this);
   CompileTails(graph, *this);
   persistent.reserve(graph.ops.size());
   for (OpIndex i = 0; i < ops; ++i) {

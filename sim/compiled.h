@@ -8,6 +8,7 @@
 
 #include "sim/base/exact.h"
 #include "sim/cluster.h"
+#include "sim/collectives.h"
 #include "sim/cost_model.h"
 #include "sim/op_graph.h"
 
@@ -74,6 +75,9 @@ struct Compiled {
   std::span<const Picos> cost;  // [op * columns + column of the device] (CostTable)
   std::size_t cost_columns = 0;
   std::span<const OpIndex> program_order;
+
+  std::vector<Collective> collectives;
+  ById<Id> collective_of;  // by op, kNone = it is no member; empty where there are no collectives
 
   // No placement makes more transfers, and more light ones.
   std::size_t most_transfers = 0, most_light = 0;

@@ -23,7 +23,7 @@ std::optional<double> Measured(const Op& op, const Device& device) {
 Price PriceOp(const OpGraph& graph, OpIndex index, const Device& device, const CostModel& model) {
   const Op& op = graph.ops[static_cast<std::size_t>(index)];
   if (const auto micros = Measured(op, device)) return {*micros, Tier::kMeasured, *micros, *micros};
-  if (op.IsSource()) return {0, Tier::kMeasured, 0, 0};
+  if (op.IsSource() || op.collective >= 0) return {0, Tier::kMeasured, 0, 0};
   const auto price = model.Predict(graph, index, device);
   if (!price) {
     throw InputError("op '" + op.name + "' (" + op.type +

@@ -61,12 +61,16 @@ struct CostTable {
     const auto count = static_cast<std::size_t>(columns());
     return std::span(picos).subspan(static_cast<std::size_t>(op) * count, count);
   }
+  std::span<Picos> PricesOf(OpIndex op) {
+    const auto count = static_cast<std::size_t>(columns());
+    return std::span(picos).subspan(static_cast<std::size_t>(op) * count, count);
+  }
   // The device shares its column with no other from now on.
   void Separate(DeviceIndex device);
 };
 
-// The price of an op: cost_us by kind, else by class, else the number, else 0 for variables, constants and
-// placeholders, else the cost model. Devices of one kind are priced once. Throws InputError naming op and
+// The price of an op: cost_us by kind, else by class, else the number, else 0 for variables, constants,
+// placeholders and members of collectives (Problem has their prices), else the cost model. Devices of one kind are priced once. Throws InputError naming op and
 // kind where nothing can price, or where a price is beyond kMaxMicros.
 CostTable PriceOps(const OpGraph& graph, const Cluster& cluster, const CostModel& model);
 

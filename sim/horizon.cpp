@@ -10,20 +10,6 @@ namespace stowplan::sim {
 namespace {
 
 // Doubles throughout: they cannot wrap, and a horizon of a quarter of what 64 bits hold leaves them room to be inexact.
-
-// Of a lone transfer beyond its latency, however long that is.
-double MoveTime(const Link& link, Bytes bytes) {
-  const auto size = static_cast<double>(bytes);
-  if (link.curve.empty()) return size * 1e12 / static_cast<double>(link.bandwidth);
-  auto upper = link.curve.begin() + 1;
-  while (upper->first < bytes && upper + 1 != link.curve.end()) ++upper;
-  const auto lower = upper - 1;
-  const double slope =
-      static_cast<double>(upper->second - lower->second) / static_cast<double>(upper->first - lower->first);
-  return static_cast<double>(lower->second - link.latency) +
-         (size - static_cast<double>(lower->first)) * slope;
-}
-
 class Horizon {
  public:
   Horizon(const OpGraph& graph, const Cluster& cluster, const CostTable& costs)
@@ -31,7 +17,8 @@ class Horizon {
     for (const Device& device : cluster.devices) {
       double rate = 1.0 / device.streams;
       for (const auto ppm : device.concurrency_ppm) rate = std::min(rate, static_cast<double>(ppm) / kPpm);
-      slowest_op_ = std::max(slowest_op_, kPpm / (rate * static_cast<double>(device.overlap_copy_ppm)));
+      const std::int64_t overlap = std::min(device.overlap_copy_ppm, device.overlap_collective_ppm);
+      slowest_op_ = std::max(slowest_op_, kPpm / (rate * static_cast<double>(overlap)));
       const Picos dispatch = cluster.dispatch.automatic ? device.launch_cost : cluster.dispatch.cost;
       dispatch_ = std::max(dispatch_, static_cast<double>(dispatch));
     }
@@ -89,7 +76,7 @@ class Horizon {
 
   double Slowest(Bytes bytes) const {
     double longest = 0;
-    for (const Link& link : cluster_.links) longest = std::max(longest, MoveTime(link, bytes));
+    for (const Link& link : cluster_.links) longest = std::max(longest, MoveTimeOf(link, bytes));
     longest *= slowest_move_;
     return cluster_.rules == Rules::kPublished ? std::max(longest, static_cast<double>(SendTime(bytes)))
                                                : longest;
@@ -105,6 +92,18 @@ class Horizon {
 };
 
 }  // namespace
+
+double MoveTimeOf(const Link& link, Bytes bytes) {
+  const auto size = static_cast<double>(bytes);
+  if (link.curve.empty()) return size * 1e12 / static_cast<double>(link.bandwidth);
+  auto upper = link.curve.begin() + 1;
+  while (upper->first < bytes && upper + 1 != link.curve.end()) ++upper;
+  const auto lower = upper - 1;
+  const double slope =
+      static_cast<double>(upper->second - lower->second) / static_cast<double>(upper->first - lower->first);
+  return static_cast<double>(lower->second - link.latency) +
+         (size - static_cast<double>(lower->first)) * slope;
+}
 
 void CheckHorizon(const OpGraph& graph, const Cluster& cluster, const CostTable& costs) {
   if (!(Horizon(graph, cluster, costs).Total() < static_cast<double>(kHorizon)))

@@ -13,6 +13,9 @@ namespace stowplan::sim {
 // Takes any numbers that OpGraph and Cluster let pass.
 void CheckHorizon(const OpGraph& graph, const Cluster& cluster, const CostTable& costs);
 
+// Of a lone transfer over a link beyond its latency, however long that is [ps].
+double MoveTimeOf(const Link& link, Bytes bytes);
+
 [[noreturn]] void RefuseHorizon(const OpGraph& graph, const Cluster& cluster);
 
 }  // namespace stowplan::sim

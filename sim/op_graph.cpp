@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <numeric>
 #include <queue>
 
 #include "sim/base/error.h"
@@ -64,29 +65,42 @@ void CheckSums(const OpGraph& graph) {
     throw InputError("graph '" + graph.name + "' holds more than 2^60 elements in all; check its shapes");
 }
 
-// The ops of one cycle, found by walking from a stuck op to a stuck producer until one comes again.
-std::string CycleText(const OpGraph& graph, const std::vector<std::int32_t>& missing, OpIndex from) {
-  const auto stuck_producer = [&](OpIndex op) {
-    const Op& current = graph.ops[static_cast<std::size_t>(op)];
-    for (const auto& input : current.inputs) {
-      if (missing[static_cast<std::size_t>(input.op)] > 0) return input.op;
-    }
-    for (const OpIndex control : current.control) {
-      if (missing[static_cast<std::size_t>(control)] > 0) return control;
-    }
-    return OpIndex{-1};
+// The ops of one cycle, found by walking from a stuck op to a stuck producer until one comes again. What one member of a
+// collective waits for all of them do. lead: by op, the first member of its collective, or itself; missing: by lead.
+std::string CycleText(const OpGraph& graph, const std::vector<OpIndex>& lead,
+                      const std::vector<std::int32_t>& missing) {
+  const auto is_stuck = [&](OpIndex op) {
+    return missing[static_cast<std::size_t>(lead[static_cast<std::size_t>(op)])] > 0;
+  };
+  std::vector<OpIndex> waits_for(graph.ops.size(), -1);  // by lead
+  OpIndex op = -1;
+  for (OpIndex i = 0; i < graph.size(); ++i) {
+    if (!is_stuck(i)) continue;
+    OpIndex& first = waits_for[static_cast<std::size_t>(lead[static_cast<std::size_t>(i)])];
+    const Op& current = graph.ops[static_cast<std::size_t>(i)];
+    for (const auto& input : current.inputs)
+      if (first < 0 && is_stuck(input.op)) first = input.op;
+    for (const OpIndex control : current.control)
+      if (first < 0 && is_stuck(control)) first = control;
+    if (op < 0) op = i;
+  }
+  const auto stuck_producer = [&](OpIndex of) {
+    return waits_for[static_cast<std::size_t>(lead[static_cast<std::size_t>(of)])];
+  };
+  const auto at_lead = [&](OpIndex of) {
+    return static_cast<std::size_t>(lead[static_cast<std::size_t>(of)]);
   };
   std::vector<bool> seen(graph.ops.size(), false);
-  OpIndex op = from;
-  for (; !seen[static_cast<std::size_t>(op)]; op = stuck_producer(op))
-    seen[static_cast<std::size_t>(op)] = true;
+  for (; !seen[at_lead(op)]; op = stuck_producer(op)) seen[at_lead(op)] = true;
   constexpr int kMostShown = 8;
   std::string text = "'" + graph.ops[static_cast<std::size_t>(op)].name + "'";
   OpIndex at = stuck_producer(op);
-  for (int shown = 1; at != op && shown < kMostShown; ++shown, at = stuck_producer(at)) {
+  for (int shown = 1; at_lead(at) != at_lead(op) && shown < kMostShown; ++shown, at = stuck_producer(at)) {
     text = "'" + graph.ops[static_cast<std::size_t>(at)].name + "' -> " + text;
   }
-  return (at == op ? "'" + graph.ops[static_cast<std::size_t>(op)].name + "' -> " : "... -> ") + text;
+  return (at_lead(at) == at_lead(op) ? "'" + graph.ops[static_cast<std::size_t>(at)].name + "' -> "
+                                     : "... -> ") +
+         text;
 }
 
 void CheckReferences(const Op& op, const std::vector<Op>& ops) {
@@ -187,30 +201,8 @@ void OpGraph::Finish() {
     }
   }
 
-  // Kahn, smallest index first.
-  std::vector<std::int32_t> missing(ops.size(), 0);
-  for (const auto& readers : consumers_) {
-    for (const OpIndex reader : readers) ++missing[static_cast<std::size_t>(reader)];
-  }
-  std::priority_queue<OpIndex, std::vector<OpIndex>, std::greater<>> ready;
-  for (OpIndex i = 0; i < size(); ++i) {
-    if (missing[static_cast<std::size_t>(i)] == 0) ready.push(i);
-  }
-  topological_order_.clear();
-  topological_order_.reserve(ops.size());
-  while (!ready.empty()) {
-    const OpIndex op = ready.top();
-    ready.pop();
-    topological_order_.push_back(op);
-    for (const OpIndex reader : consumers(op)) {
-      if (--missing[static_cast<std::size_t>(reader)] == 0) ready.push(reader);
-    }
-  }
-  if (topological_order_.size() != ops.size()) {
-    const auto stuck = std::find_if(missing.begin(), missing.end(), [](std::int32_t m) { return m > 0; });
-    throw InputError("the ops " + CycleText(*this, missing, static_cast<OpIndex>(stuck - missing.begin())) +
-                     " form a cycle; a graph must have none");
-  }
+  FindCollectives();
+  SortTopologically();
 
   colocation_set_.assign(ops.size(), -1);
   colocation_sets_ = 0;
@@ -224,6 +216,65 @@ void OpGraph::Finish() {
     if (fresh) ++colocation_sets_;
     colocation_set_[i] = it->second;
   }
+}
+
+void OpGraph::FindCollectives() {
+  collectives_.clear();
+  std::unordered_map<std::int32_t, std::size_t> numbers;
+  for (OpIndex i = 0; i < size(); ++i) {
+    const Op& op = ops[static_cast<std::size_t>(i)];
+    if (op.collective < 0) continue;
+    if (op.inputs.size() != 1 || op.outputs.size() != 1)
+      Fail(op, "is a member of a collective, so it takes and gives one tensor");
+    const auto [found, fresh] = numbers.emplace(op.collective, collectives_.size());
+    if (fresh) collectives_.emplace_back();
+    std::vector<OpIndex>& members = collectives_[found->second];
+    members.push_back(i);
+    const Op& first = ops[static_cast<std::size_t>(members.front())];
+    if (op.type != first.type)
+      Fail(op,
+           "is " + op.type + ", but '" + first.name + "', a member of the same collective, is " + first.type);
+  }
+}
+
+// Kahn, smallest index first; the members of a collective, which begin together, are one.
+void OpGraph::SortTopologically() {
+  std::vector<OpIndex> lead(ops.size());
+  std::iota(lead.begin(), lead.end(), 0);
+  std::unordered_map<OpIndex, const std::vector<OpIndex>*> members_of;  // by lead
+  for (const std::vector<OpIndex>& members : collectives_) {
+    members_of.emplace(members.front(), &members);
+    for (const OpIndex member : members) lead[static_cast<std::size_t>(member)] = members.front();
+  }
+  const auto lead_of = [&](OpIndex op) { return lead[static_cast<std::size_t>(op)]; };
+  std::vector<std::int32_t> missing(ops.size(), 0);  // by lead
+  for (const auto& readers : consumers_) {
+    for (const OpIndex reader : readers) ++missing[static_cast<std::size_t>(lead_of(reader))];
+  }
+  std::priority_queue<OpIndex, std::vector<OpIndex>, std::greater<>> ready;
+  for (OpIndex i = 0; i < size(); ++i) {
+    if (lead_of(i) == i && missing[static_cast<std::size_t>(i)] == 0) ready.push(i);
+  }
+  topological_order_.clear();
+  topological_order_.reserve(ops.size());
+  const auto take = [&](OpIndex op) {
+    topological_order_.push_back(op);
+    for (const OpIndex reader : consumers(op)) {
+      if (--missing[static_cast<std::size_t>(lead_of(reader))] == 0) ready.push(lead_of(reader));
+    }
+  };
+  while (!ready.empty()) {
+    const OpIndex op = ready.top();
+    ready.pop();
+    const auto found = members_of.find(op);
+    if (found == members_of.end()) {
+      take(op);
+    } else {
+      for (const OpIndex member : *found->second) take(member);
+    }
+  }
+  if (topological_order_.size() != ops.size())
+    throw InputError("the ops " + CycleText(*this, lead, missing) + " form a cycle; a graph must have none");
 }
 
 OpIndex OpGraph::Find(const std::string& op_name) const {

@@ -68,8 +68,10 @@ struct Op {
   // What dispatch charges in place of framework_ops, where a host's table says it (cost_models/ops/host_costs.h); in no file.
   std::optional<std::int32_t> host_units;
   std::string colocate;  // ops of one non-empty value must share a device
-  std::string group;     // hint for groupers
-  std::string phase;     // "forward", "backward", "update" or empty
+  // Ops of one number from 0 on are the members of one collective, by rank (collectives.h, docs/model.md section 11).
+  std::int32_t collective = -1;
+  std::string group;  // hint for groupers
+  std::string phase;  // "forward", "backward", "update" or empty
   // Measured time alone on the device, dispatch excluded [us]: by device kind or class, or one number for
   // all.
   std::optional<double> cost_us;
@@ -102,13 +104,17 @@ class OpGraph {
   // -1 if absent.
   OpIndex Find(const std::string& op_name) const;
 
-  // Kahn's order with the smallest op index first: the program order of docs/model.md.
+  // Kahn's order with the smallest op index first: the program order of docs/model.md. Members of a collective come
+  // together.
   const std::vector<OpIndex>& topological_order() const { return topological_order_; }
 
   // Hard colocation sets: a number from 0 for each op; ops without `colocate` are sets of their own. Sets are
   // numbered in the order of their first op.
   const std::vector<std::int32_t>& colocation_set() const { return colocation_set_; }
   std::int32_t colocation_sets() const { return colocation_sets_; }
+
+  // The members of each collective, ascending.
+  const std::vector<std::vector<OpIndex>>& collectives() const { return collectives_; }
 
   // Ops that read any output of `op` or wait for it, ascending, each once.
   const std::vector<OpIndex>& consumers(OpIndex op) const { return consumers_[static_cast<std::size_t>(op)]; }
@@ -122,9 +128,12 @@ class OpGraph {
   Totals totals() const;
 
  private:
+  void FindCollectives();
+  void SortTopologically();
+
   std::unordered_map<std::string, OpIndex> index_;
   std::vector<OpIndex> topological_order_;
-  std::vector<std::vector<OpIndex>> consumers_;
+  std::vector<std::vector<OpIndex>> consumers_, collectives_;
   std::vector<std::int32_t> colocation_set_;
   std::int32_t colocation_sets_ = 0;
   std::int64_t edges_ = 0;

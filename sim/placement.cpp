@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "sim/base/error.h"
+#include "sim/collectives.h"
 
 namespace stowplan::sim {
 namespace {
@@ -56,6 +57,8 @@ void CheckPlacement(const OpGraph& graph, const Cluster& cluster, const Placemen
                        "' and '" + cluster.devices[static_cast<std::size_t>(device)].name + "'");
     }
   }
+  for (const Collective& collective : CollectivesOf(graph))
+    DevicesOf(collective, graph, cluster, placement.device);
   if (!placement.priority.empty()) {
     if (placement.priority.size() != graph.ops.size())
       throw InputError("the placement's priorities miss ops");

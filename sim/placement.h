@@ -17,7 +17,8 @@ struct Placement {
 };
 
 // Throws InputError naming the op: a device out of range, a missing op, ops of one colocation set on two
-// devices, an order that is no topological order of the graph, both priority and order given.
+// devices, an order that is no topological order of the graph, both priority and order given, a rank of a
+// collective's symmetric form for which there is no accelerator.
 void CheckPlacement(const OpGraph& graph, const Cluster& cluster, const Placement& placement);
 
 }  // namespace stowplan::sim

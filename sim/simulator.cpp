@@ -34,23 +34,22 @@ void CheckLiveBytes(const OpGraph& graph, const Cluster& cluster) {
 
 }  // namespace
 
-Problem::Problem(const OpGraph& graph, const Cluster& cluster, CostTable costs)
-    : graph_(graph), cluster_(cluster), costs_(std::move(costs)) {
-  Compile(nullptr);
-}
-
 Problem::Problem(const OpGraph& graph, const Cluster& cluster, CostTable costs,
-                 const std::vector<DeviceIndex>& used)
-    : graph_(graph), cluster_(cluster), costs_(std::move(costs)) {
-  Compile(&used);
-}
-
-void Problem::Compile(const std::vector<DeviceIndex>* used) {
-  STOWPLAN_CHECK_EQ(costs_.devices, cluster_.size());
-  STOWPLAN_CHECK_EQ(costs_.picos.size(), graph_.ops.size() * static_cast<std::size_t>(costs_.columns()));
-  CheckHorizon(graph_, cluster_, costs_);  // first: what compiles adds times up
-  CheckLiveBytes(graph_, cluster_);
-  compiled_ = std::make_unique<const Compiled>(graph_, cluster_, costs_, used);
+                 std::shared_ptr<const CollectivePrices> collectives, const std::vector<DeviceIndex>* used)
+    : graph_(graph), cluster_(cluster), costs_(std::move(costs)), collective_prices_(std::move(collectives)) {
+  STOWPLAN_CHECK_EQ(costs_.devices, cluster.size());
+  STOWPLAN_CHECK_EQ(costs_.picos.size(), graph.ops.size() * static_cast<std::size_t>(costs_.columns()));
+  for (const std::vector<OpIndex>& members : graph.collectives()) {
+    if (cluster.rules == Rules::kPublished) {
+      throw InputError("graph '" + graph.name + "' has collectives ('" +
+                       graph.ops[static_cast<std::size_t>(members.front())].name +
+                       "'), which the rules published do not have; take the rules native");
+    }
+    for (const OpIndex member : members) std::ranges::fill(costs_.PricesOf(member), 0);
+  }
+  CheckHorizon(graph, cluster, costs_);  // first: what compiles adds times up
+  CheckLiveBytes(graph, cluster);
+  compiled_ = std::make_unique<const Compiled>(graph, cluster, costs_, used);
 }
 
 std::unique_ptr<const Problem> ProblemOfPlacement(const Problem& problem, const Placement& placement) {
@@ -64,7 +63,8 @@ std::unique_ptr<const Problem> ProblemOfPlacement(const Problem& problem, const 
                      "'; at most " + std::to_string(kMaxPaired) +
                      " can be simulated one by one, so let one rank stand for those that do the same");
   }
-  return std::make_unique<const Problem>(problem.graph(), problem.cluster(), problem.costs(), used);
+  return std::make_unique<const Problem>(problem.graph(), problem.cluster(), problem.costs(),
+                                         problem.collective_prices(), &used);
 }
 
 Problem::~Problem() = default;

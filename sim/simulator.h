@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "sim/cluster.h"
+#include "sim/collective_prices.h"
 #include "sim/cost_model.h"
 #include "sim/op_graph.h"
 #include "sim/outcome.h"
@@ -22,10 +23,11 @@ struct Compiled;  // CSR arrays of the engine; sim/ only
 // outlive it.
 class Problem {
  public:
-  Problem(const OpGraph& graph, const Cluster& cluster, CostTable costs);
-  // For placements on `used` alone, ascending.
+  // `collectives`: how long they take; nullptr = rings over the cluster's routes (docs/model.md section 11). What `costs`
+  // says of their members counts for nothing. `used`: for placements on these devices alone, ascending; nullptr = all.
   Problem(const OpGraph& graph, const Cluster& cluster, CostTable costs,
-          const std::vector<DeviceIndex>& used);
+          std::shared_ptr<const CollectivePrices> collectives = nullptr,
+          const std::vector<DeviceIndex>* used = nullptr);
   ~Problem();
   Problem(const Problem&) = delete;
   Problem& operator=(const Problem&) = delete;
@@ -33,15 +35,15 @@ class Problem {
   const OpGraph& graph() const { return graph_; }
   const Cluster& cluster() const { return cluster_; }
   const CostTable& costs() const { return costs_; }
+  const std::shared_ptr<const CollectivePrices>& collective_prices() const { return collective_prices_; }
 
   const Compiled& compiled() const { return *compiled_; }
 
  private:
-  void Compile(const std::vector<DeviceIndex>* used);
-
   const OpGraph& graph_;
   const Cluster& cluster_;
   CostTable costs_;
+  std::shared_ptr<const CollectivePrices> collective_prices_;
   std::unique_ptr<const Compiled> compiled_;
 };
 
@@ -62,7 +64,8 @@ class Simulator {
  public:
   virtual ~Simulator() = default;
 
-  // The placement must satisfy CheckPlacement(). The result is valid until the next call.
+  // The placement must satisfy CheckPlacement(). The result is valid until the next call. Throws InputError where collectives
+  // wait for one another for ever, naming them, or take longer than a run may.
   virtual const Outcome& Run(const Placement& placement, const RunOptions& options = {}) = 0;
 };
 

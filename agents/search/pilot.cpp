@@ -162,11 +162,12 @@ class Pilot final : public Agent {
   }
 
   void Require(const Task& task) override {
-    if (task.devices.size() <= sim::Screen::kMostDevices) return;
-    throw InputError(
-        fmt::format("pilot evaluates placements approximately, which takes at most {} devices, and here are "
-                    "{}; --devices chooses some",
-                    sim::Screen::kMostDevices, task.devices.size()));
+    try {
+      sim::Screen::Require(*task.problem, task.devices.size());
+    } catch (const InputError& error) {
+      throw InputError(
+          fmt::format("pilot evaluates placements approximately, by screens, but {}", error.what()));
+    }
   }
 
   void Search(const Task& task, Evaluator& evaluator, const SearchOptions& options) override {

@@ -24,7 +24,8 @@ bool ProvenTooLittle(const agents::Task& task, const std::vector<sim::DeviceInde
     sim::Device& raised = cluster.devices[static_cast<std::size_t>(device)];
     raised.memory = std::max(raised.memory, capacity + raised.reserve);
   }
-  const sim::Problem problem(task.problem->graph(), cluster, task.problem->costs());
+  const sim::Problem problem(task.problem->graph(), cluster, task.problem->costs(),
+                             task.problem->collective_prices());
   return agents::ComputeLowerBound(problem, task.devices).nothing_fits;
 }
 

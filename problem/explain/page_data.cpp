@@ -231,7 +231,8 @@ class DataPrinter {
   std::string Lanes() const {
     std::vector<bool> critical(outcome_.ops.size(), false);
     for (const sim::CriticalStep& step : study_.why.critical_path) {
-      if (step.kind == sim::CriticalStep::Kind::kOp) critical[static_cast<std::size_t>(step.index)] = true;
+      using enum sim::CriticalStep::Kind;
+      if (step.kind == kOp || step.kind == kCollective) critical[static_cast<std::size_t>(step.index)] = true;
     }
     std::string json;
     for (const sim::Lane& lane : DrawnLanes()) {

@@ -10,7 +10,7 @@
 //                    s (start, as difference to the one before), d (length), i (node; for links and channels: transfer),
 //                    t (track, if there are several), c (1 = on the critical path); or slices of time, equally long:
 //                    busy (percent) and i (node of the longest, -1 = none)
-//   path             the critical path as a lane: k (0 op, 1 transfer, 2 dispatch, 3 waiting), v (device of an op, else
+//   path             the critical path as a lane: k (0 op, 1 transfer, 2 dispatch, 3 waiting, 4 collective), v (device of an op, else
 //                    -1); i is -1 of waits, and everywhere where lanes are cut
 //   transfers        by column: node (producer), from, to, bytes, wait
 //   memory           by device: capacity, peak, t (time), b (bytes from then on)

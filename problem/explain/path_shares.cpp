@@ -33,6 +33,10 @@ PathShares ShareOut(const sim::Problem& problem, const sim::Placement& placement
           path.links[static_cast<std::size_t>(hop.link)] += length;
         break;
       }
+      case sim::CriticalStep::Kind::kCollective:
+        path.collectives += length;
+        if (length > 0) types[problem.graph().ops[index].type] += length;
+        break;
       case sim::CriticalStep::Kind::kDispatch:
         path.dispatch += length;
         break;
@@ -58,6 +62,7 @@ Bottleneck FindBottleneck(const PathShares& path) {
   for (std::size_t d = 1; d < path.devices.size(); ++d)
     offer({sim::CriticalStep::Kind::kOp, static_cast<sim::DeviceIndex>(d), path.devices[d]});
   offer({sim::CriticalStep::Kind::kTransfer, -1, path.transfers});
+  offer({sim::CriticalStep::Kind::kCollective, -1, path.collectives});
   offer({sim::CriticalStep::Kind::kDispatch, -1, path.dispatch});
   offer({sim::CriticalStep::Kind::kWait, -1, path.waiting});
   return most;

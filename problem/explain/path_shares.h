@@ -21,11 +21,12 @@ struct PathShares {
   std::vector<Route> routes;                              // transfers, longest first
   std::vector<sim::Picos> links;  // by link: transfers over it; one that crosses two links counts at both
   sim::Picos transfers = 0;       // all of them
+  sim::Picos collectives = 0;
   sim::Picos dispatch = 0;
   sim::Picos waiting = 0;
 };
 
-// Ops, transfers, dispatch and waiting add up to the runtime.
+// Ops, transfers, collectives, dispatch and waiting add up to the runtime.
 PathShares ShareOut(const sim::Problem& problem, const sim::Placement& placement, const sim::Outcome& outcome,
                     const sim::Explanation& why);
 

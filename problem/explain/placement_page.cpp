@@ -230,6 +230,7 @@ class PagePrinter {
     for (std::size_t d = 0; d < study_.path.devices.size(); ++d)
       add("ops on " + cluster_.devices[d].name, fmt::format("d{}", d % kColours), study_.path.devices[d]);
     add("transfers", "ink", study_.path.transfers);
+    add("collectives", "ink", study_.path.collectives);
     add("dispatch", "soft", study_.path.dispatch);
     add("waiting", "band", study_.path.waiting);
     return "<div class=\"stack\" aria-hidden=\"true\">" + parts + "</div>\n";
@@ -272,7 +273,7 @@ class PagePrinter {
                                   static_cast<sim::DeviceIndex>(d));
       busy.push_back({device.name, output::CountText(ops), time(use.busy), ShareText(use.busy, study_),
                       time(idle.upstream), time(idle.queued), time(idle.transfer), time(idle.dispatch),
-                      time(idle.finished)});
+                      time(idle.finished), time(idle.collective)});
       memory.push_back(
           {device.name, bytes(use.peak), bytes(device.capacity()),
            fmt::format("{:.1f} %", 100.0 * static_cast<double>(use.peak) /
@@ -290,7 +291,7 @@ class PagePrinter {
         "<section>\n<h2>Devices and links</h2>\n" +
         output::TableHtml("What the devices did, and what they waited for", "numbers",
                           {"device", "ops", "busy", "of the step", "ops elsewhere run", "link is taken",
-                           "tensor under way", "dispatch", "nothing left"},
+                           "tensor under way", "dispatch", "nothing left", "collective runs"},
                           busy) +
         output::TableHtml("Peak memory, and what fills it", "numbers",
                           {"device", "peak", "there is", "used", "persistent", "outputs", "copies", "at"},

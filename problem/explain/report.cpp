@@ -71,6 +71,7 @@ std::string CriticalPathText(const PathShares& path, const sim::Outcome& outcome
   for (std::size_t d = 0; d < path.devices.size(); ++d)
     add("ops on " + problem.cluster().devices[d].name, path.devices[d]);
   add("transfers", path.transfers);
+  add("collectives", path.collectives);
   add("dispatch", path.dispatch);
   add("waiting", path.waiting);
   return table.empty() ? "" : "\n" + table.ToString();
@@ -78,15 +79,18 @@ std::string CriticalPathText(const PathShares& path, const sim::Outcome& outcome
 
 std::string IdleText(const sim::Explanation& explanation, const sim::Outcome& outcome,
                      const sim::Problem& problem) {
-  output::TextTable table("lrrrrr", {"idle", "ops elsewhere run", "link is taken", "tensor under way",
-                                     "dispatch", "nothing left"});
+  const bool joined = !problem.graph().collectives().empty();
+  std::vector<std::string> heads = {"idle",     "ops elsewhere run", "link is taken", "tensor under way",
+                                    "dispatch", "nothing left"};
+  if (joined) heads.emplace_back("collective runs");
+  output::TextTable table(joined ? "lrrrrrr" : "lrrrrr", heads);
   for (std::size_t d = 0; d < explanation.idle.size(); ++d) {
     if (outcome.devices[d].busy == 0) continue;
     const sim::IdleTime& idle = explanation.idle[d];
     std::vector<std::string> cells = {problem.cluster().devices[d].name};
-    for (const sim::Picos part : {idle.upstream, idle.queued, idle.transfer, idle.dispatch, idle.finished}) {
-      cells.push_back(part == 0 ? "-" : output::TimeText(part));
-    }
+    std::vector<sim::Picos> parts = {idle.upstream, idle.queued, idle.transfer, idle.dispatch, idle.finished};
+    if (joined) parts.push_back(idle.collective);
+    for (const sim::Picos part : parts) cells.push_back(part == 0 ? "-" : output::TimeText(part));
     table.AddRow(std::move(cells));
   }
   return table.empty() ? "" : "\n" + table.ToString();

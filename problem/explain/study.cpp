@@ -94,6 +94,8 @@ std::string BottleneckText(const Bottleneck& bottleneck, const sim::Cluster& clu
       return "ops on " + cluster.devices[static_cast<std::size_t>(bottleneck.device)].name;
     case sim::CriticalStep::Kind::kTransfer:
       return "transfers";
+    case sim::CriticalStep::Kind::kCollective:
+      return "collectives";
     case sim::CriticalStep::Kind::kDispatch:
       return "dispatch";
     case sim::CriticalStep::Kind::kWait:
@@ -129,6 +131,7 @@ std::vector<std::pair<std::string, sim::Picos>> PathParts(const Study& study) {
     }
   }
   add(rest == study.path.transfers ? "transfers" : "other transfers", rest);
+  add("collectives", study.path.collectives);
   add("dispatch", study.path.dispatch);
   add("waiting", study.path.waiting);
   return parts;

@@ -50,7 +50,7 @@ std::string WithoutEffect(const Study& study);
 inline constexpr char kSlower[] =
     "* Takes longer, though something is faster: what is ready sooner can take the place of what is more "
     "urgent.";
-// "ops on gpu0", "transfers", "dispatch", "waiting".
+// "ops on gpu0", "transfers", "collectives", "dispatch", "waiting".
 std::string BottleneckText(const Bottleneck& bottleneck, const sim::Cluster& cluster);
 // "12.3 %", of the runtime
 std::string ShareText(sim::Picos part, const Study& study);

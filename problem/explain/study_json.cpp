@@ -42,6 +42,7 @@ Json PathJson(const Study& study) {
   return {{"devices", std::move(devices)},
           {"op_types", std::move(types)},
           {"routes", std::move(routes)},
+          {"collectives_us", Us(study.path.collectives)},
           {"dispatch_us", Us(study.path.dispatch)},
           {"waiting_us", Us(study.path.waiting)}};
 }
@@ -59,6 +60,7 @@ Json DevicesJson(const Study& study) {
                         {{"upstream_us", Us(idle.upstream)},
                          {"queued_us", Us(idle.queued)},
                          {"transfer_us", Us(idle.transfer)},
+                         {"collective_us", Us(idle.collective)},
                          {"dispatch_us", Us(idle.dispatch)},
                          {"finished_us", Us(idle.finished)}}},
                        {"peak_bytes", use.peak},

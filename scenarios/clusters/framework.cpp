@@ -42,10 +42,6 @@ Reserve ParseReserve(const std::string& text) {
   return reserve;
 }
 
-bool HasRanks(const sim::OpGraph& graph) {
-  return std::ranges::any_of(graph.ops, [](const sim::Op& op) { return op.type == "CollectiveBegin"; });
-}
-
 bool IsLaidOut(const sim::OpGraph& graph) {
   return sim::FindAttribute(graph.attributes, "layout") != nullptr;
 }
@@ -63,7 +59,7 @@ bool IsPipeline(const sim::OpGraph& graph) {
 void FillFromFramework(sim::Cluster& cluster, const sim::OpGraph& graph, const std::string& reserve) {
   sim::Dispatch& dispatch = cluster.dispatch;
   if (dispatch.automatic_per) {
-    const bool has_ranks = HasRanks(graph) || IsLaidOut(graph) || IsPipeline(graph);
+    const bool has_ranks = !graph.collectives().empty() || IsLaidOut(graph) || IsPipeline(graph);
     dispatch.per = has_ranks ? sim::Dispatch::Per::kDevice : sim::Dispatch::Per::kProcess;
   }
   if (dispatch.automatic_order) dispatch.order = sim::Dispatch::Order::kProgram;

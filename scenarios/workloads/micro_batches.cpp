@@ -118,6 +118,7 @@ class Repetition {
     const OpIndex index = unrolled.of.op;
     const std::int64_t m = unrolled.micro_batch;
     sim::Op op = One(index);
+    if (op.collective >= 0) op.collective = static_cast<std::int32_t>(op.collective * k_ + m);
     if (!IsOnce(index)) {
       op.colocate = ColocationOf(op);
       op.name = Numbered(op.name, m);

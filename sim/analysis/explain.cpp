@@ -46,6 +46,17 @@ class PathFinder {
     return path;
   }
 
+  bool IsMember(OpIndex op) const { return graph_.ops[static_cast<std::size_t>(op)].collective >= 0; }
+  // The last member of a collective on its own device that an op waits for; -1 = none.
+  OpIndex LastMember(OpIndex op) const {
+    OpIndex last = -1;
+    ForEachProducer(op, [&](OpIndex producer, Compiled::Id) {
+      if (Device(producer) == Device(op) && IsMember(producer) && (last < 0 || OpEnd(producer) > OpEnd(last)))
+        last = producer;
+    });
+    return last;
+  }
+
   // Transfers that bring an op what it reads, by position in Outcome::transfers.
   template <typename Visit>
   void ForEachArrival(OpIndex op, const Visit& visit) const {
@@ -72,6 +83,14 @@ class PathFinder {
   const TransferTimes& Transfer(std::int32_t t) const {
     return outcome_.transfers[static_cast<std::size_t>(t)];
   }
+  // Of all members: one that could not have started before.
+  OpIndex LastReady(OpIndex member) const {
+    const Collective& collective = c_.collectives[static_cast<std::size_t>(c_.collective_of[member])];
+    const Picos start = Times(member).start;
+    for (const OpIndex of : collective.members)
+      if (EndingAt(of, start, /*same_device=*/false)) return of;
+    return *std::ranges::max_element(collective.members, {}, [&](OpIndex of) { return Times(of).issue; });
+  }
   Picos OpEnd(OpIndex op) const { return Times(op).end; }
   DeviceIndex Device(OpIndex op) const { return placement_.device[static_cast<std::size_t>(op)]; }
 
@@ -91,9 +110,11 @@ class PathFinder {
   std::optional<Event> StepBack(const Event& event, std::vector<CriticalStep>& path) const {
     const bool op = event.kind == CriticalStep::Kind::kOp;
     const Picos start = op ? Times(event.index).start : Transfer(event.index).start;
-    path.push_back({event.kind, event.index, start, event.end});
+    const bool joined = op && IsMember(event.index);
+    const std::int32_t index = joined ? LastReady(event.index) : event.index;
+    path.push_back({joined ? CriticalStep::Kind::kCollective : event.kind, index, start, event.end});
     if (start == 0) return std::nullopt;
-    auto cause = op ? CauseOfOp(event.index, start, path) : CauseOfTransfer(event.index, start);
+    auto cause = op ? CauseOfOp(index, start, path) : CauseOfTransfer(index, start);
     const Picos reached = path.back().start;
     if (!cause && reached > 0) cause = LatestEndUntil(reached);
     if (cause && cause->end < reached)
@@ -137,10 +158,18 @@ class PathFinder {
     if (cause || !same_device) return cause;
     ForEachEndingAt(at, [&](const Event& event) {
       if (!cause && event.kind == CriticalStep::Kind::kOp && event.index != op &&
-          Device(event.index) == Device(op))
+          (IsMember(op) ? ShareDevice(op, event.index) : Device(event.index) == Device(op)))
         cause = event;
     });
     return cause;
+  }
+
+  // Of a member: whether another one's collective has held it up.
+  bool ShareDevice(OpIndex member, OpIndex other) const {
+    if (!IsMember(other)) return false;
+    const std::vector<OpIndex>& members =
+        c_.collectives[static_cast<std::size_t>(c_.collective_of[member])].members;
+    return std::ranges::any_of(members, [&](OpIndex of) { return Device(of) == Device(other); });
   }
 
   std::optional<Event> CauseOfTransfer(std::int32_t t, Picos start) const {
@@ -224,6 +253,14 @@ void Charge(IdleTime& idle, Picos a, Picos b, OpIndex next, const PathFinder& fi
     const TransferTimes& transfer = outcome.transfers[static_cast<std::size_t>(t)];
     if (last == &none || transfer.end > last->end) last = &transfer;
   });
+  const OpIndex member = finder.LastMember(next);
+  if (member >= 0 && outcome.ops[static_cast<std::size_t>(member)].end >= last->end) {
+    const OpTimes& times = outcome.ops[static_cast<std::size_t>(member)];
+    idle.upstream += Overlap(a, b, 0, times.start);
+    idle.collective += Overlap(a, b, times.start, times.end);
+    idle.dispatch += Overlap(a, b, times.end, b);
+    return;
+  }
   idle.upstream += Overlap(a, b, 0, last->queued);
   idle.queued += Overlap(a, b, last->queued, last->start);
   idle.transfer += Overlap(a, b, last->start, last->end);
@@ -245,11 +282,20 @@ std::vector<IdleTime> FindIdle(const Problem& problem, const Placement& placemen
     });
     Picos until = 0;
     for (const OpIndex op : ops[d]) {
+      if (finder.IsMember(op)) continue;  // a collective keeps no stream
       const OpTimes& times = outcome.ops[static_cast<std::size_t>(op)];
       if (times.start > until) Charge(idle[d], until, times.start, op, finder, outcome);
       until = std::max(until, times.end);
     }
-    idle[d].finished += outcome.runtime - until;
+    idle[d].finished = outcome.runtime - until;
+    for (const OpIndex op : ops[d]) {
+      const OpTimes& times = outcome.ops[static_cast<std::size_t>(op)];
+      if (!finder.IsMember(op) || times.end <= until) continue;
+      const Picos runs = times.end - std::max(until, times.start);
+      idle[d].collective += runs;
+      idle[d].finished -= runs;
+      until = times.end;
+    }
   }
   return idle;
 }

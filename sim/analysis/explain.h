@@ -18,6 +18,7 @@ struct CriticalStep {
     kDispatch,  // a host thread issues; index = op
     kWait,  // a fixed gap (published rules), or an order that was asked for; index = the op or transfer that
             // waits
+    kCollective,  // index = op, the member that was ready last
   };
   Kind kind = Kind::kOp;
   std::int32_t index = 0;
@@ -27,11 +28,12 @@ struct CriticalStep {
 
 // Time in which no op runs on a device, by what its next op waits for. The parts add up to runtime - busy.
 struct IdleTime {
-  Picos upstream = 0;  // producers elsewhere have not ended
-  Picos queued = 0;    // the tensor waits for an engine or a link
-  Picos transfer = 0;  // the tensor is on its way
-  Picos dispatch = 0;  // everything is there, but the op has not been issued
-  Picos finished = 0;  // no op is left for this device
+  Picos upstream = 0;    // producers elsewhere have not ended
+  Picos queued = 0;      // the tensor waits for an engine or a link
+  Picos transfer = 0;    // the tensor is on its way
+  Picos collective = 0;  // a collective whose result it reads runs, or the last of the device
+  Picos dispatch = 0;    // everything is there, but the op has not been issued
+  Picos finished = 0;    // no op is left for this device
 };
 
 struct PeakItem {

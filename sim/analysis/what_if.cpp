@@ -56,7 +56,9 @@ class WhatIfRunner {
     CostTable costs = problem_.costs();
     Change(what_if, cluster, costs);
     if (other_links) cluster.Finish();  // finds the routes
-    const Problem changed(problem_.graph(), cluster, std::move(costs));
+    // Without links everything that is sent is there at once.
+    const Problem changed(problem_.graph(), cluster, std::move(costs),
+                          cluster.links.empty() ? nullptr : problem_.collective_prices());
     const auto simulator = MakeSimulator(changed);
     const Outcome& outcome = simulator->Run(placement_);
     what_if.runtime = outcome.runtime;

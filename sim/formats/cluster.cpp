@@ -35,9 +35,9 @@ using sim::Rules;
 // `kinds` describes kinds that the catalogue lacks, for whoever makes the catalogue (cost_models::CatalogueWith).
 constexpr std::string_view kTopKeys[] = {"format",       "version",  "name",  "rules",  "kinds",   "devices",
                                          "interconnect", "switches", "links", "routes", "dispatch"};
-constexpr std::string_view kDeviceKeys[] = {"name",        "kind",        "memory",
-                                            "reserve",     "streams",     "copy_engines",
-                                            "granularity", "concurrency", "overlap_copy"};
+constexpr std::string_view kDeviceKeys[] = {
+    "name",         "kind",        "memory",      "reserve",      "streams",
+    "copy_engines", "granularity", "concurrency", "overlap_copy", "overlap_collective"};
 constexpr std::string_view kLinkKeys[] = {"name",    "ends",   "kind",  "bandwidth",
                                           "latency", "duplex", "curve", "both"};
 constexpr std::string_view kRouteKeys[] = {"from", "to", "via"};
@@ -202,6 +202,8 @@ class ClusterReader {
     } else if (overlap) {
       device.overlap_copy_ppm = ReadShare(*overlap);
     }
+    if (const auto beside = fields.Find("overlap_collective"))
+      device.overlap_collective_ppm = ReadShare(*beside);
   }
 
   static bool IsAutomatic(const Value& value) {

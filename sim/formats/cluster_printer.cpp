@@ -45,7 +45,10 @@ std::string PrintDevice(const Device& device) {
     for (const auto ppm : device.concurrency_ppm) rates.push_back(YamlShare(ppm));
     line += fmt::format(", concurrency: [{}]", fmt::join(rates, ", "));
   }
-  return line + fmt::format(", overlap_copy: {}}}\n", YamlShare(device.overlap_copy_ppm));
+  line += fmt::format(", overlap_copy: {}", YamlShare(device.overlap_copy_ppm));
+  if (device.overlap_collective_ppm != sim::kPpm)
+    line += fmt::format(", overlap_collective: {}", YamlShare(device.overlap_collective_ppm));
+  return line + "}\n";
 }
 
 std::string PrintLink(const Cluster& cluster, const Link& link) {

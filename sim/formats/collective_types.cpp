@@ -1,55 +1,25 @@
 #include "sim/formats/collective_types.h"
 
-#include <algorithm>
-#include <iterator>
-#include <string_view>
+#include "sim/collectives.h"
 
 namespace stowplan::formats {
-namespace {
 
-constexpr CollectiveKind kKinds[] = {{.type = "AllReduce", .reduces = true, .gathers = true},
-                                     {.type = "ReduceScatter", .reduces = true},
-                                     {.type = "AllGather", .gathers = true},
-                                     {.type = "Broadcast", .spreads = true},
-                                     {.type = "Reduce", .collects = true},
-                                     {.type = "AllToAll", .exchanges = true}};
-
-}  // namespace
-
-const CollectiveKind* KindOf(const sim::Op& op) {
-  const auto found =
-      std::ranges::find_if(kKinds, [&](const CollectiveKind& kind) { return op.type == kind.type; });
-  return found != std::end(kKinds) ? found : nullptr;
+bool IsWholeCollective(const sim::Op& op) {
+  return op.collective < 0 && sim::CollectiveTypeOf(op.type).has_value();
 }
 
 std::string NoCollective(const std::string& type) {
-  return std::ranges::find(kKinds, std::string_view(type), &CollectiveKind::type) == std::end(kKinds)
-             ? type
-             : "other." + type;
+  return sim::CollectiveTypeOf(type) ? "other." + type : type;
 }
 
-std::vector<std::string> CollectiveTypes() {
-  std::vector<std::string> types;
-  for (const CollectiveKind& kind : kKinds) types.emplace_back(kind.type);
-  return types;
+bool IsInPlace(const sim::Op& collective) {
+  return collective.type == "AllReduce" || collective.type == "Broadcast" || collective.type == "Reduce";
 }
 
-bool IsCollective(const sim::Op& op) {
-  return KindOf(op) != nullptr;
-}
-
-bool HasRoot(const sim::Op& collective) {
-  const CollectiveKind* kind = KindOf(collective);
-  return kind != nullptr && kind->has_root();
-}
-
-bool HasCollectives(const sim::OpGraph& graph) {
-  return std::ranges::any_of(graph.ops, IsCollective);
-}
-
-sim::Bytes ChunkOf(sim::Bytes bytes, int of, int ranks) {
-  const auto up_to = [&](int i) { return bytes / ranks * i + bytes % ranks * i / ranks; };
-  return up_to(of + 1) - up_to(of);
+void ShareInPlace(sim::Op& member) {
+  if (!IsInPlace(member)) return;
+  member.outputs.front().storage = sim::Output::Storage::kInput;
+  member.outputs.front().alias = member.inputs.front();
 }
 
 }  // namespace stowplan::formats

@@ -28,7 +28,7 @@ void WriteFile(const std::string& path, std::string_view content);
 // ---- stowplan.graph ------------------------------------------------------------------------------------------
 
 // Where a catalogue is given the kinds that `cost_us` names must be its own. `source`: what messages call the
-// file. Collectives become rings (sim/formats/collectives.h).
+// file. Collectives become their members (sim/formats/collectives.h).
 sim::OpGraph ReadGraph(const std::string& path, const sim::HardwareCatalogue* catalogue = nullptr);
 sim::OpGraph ParseGraph(std::string_view json, const std::string& source,
                         const sim::HardwareCatalogue* catalogue = nullptr);

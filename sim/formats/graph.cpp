@@ -27,8 +27,9 @@ using sim::TensorRef;
 
 constexpr std::string_view kTopKeys[] = {"format", "version", "name", "attributes", "ops"};
 constexpr std::string_view kOpKeys[] = {
-    "name",  "type",          "inputs",   "control", "outputs", "persistent_bytes", "workspace_bytes",
-    "flops", "framework_ops", "colocate", "group",   "phase",   "cost_us",          "attributes"};
+    "name",      "type",          "inputs",   "control", "outputs", "persistent_bytes", "workspace_bytes",
+    "flops",     "framework_ops", "colocate", "group",   "phase",   "cost_us",          "attributes",
+    "collective"};
 constexpr std::string_view kOutputKeys[] = {"bytes", "dtype", "shape", "alias"};
 constexpr std::string_view kPhases[] = {"forward", "backward", "update"};
 constexpr std::string_view kPersistent = "persistent";
@@ -223,6 +224,7 @@ class OpsReader {
     op.framework_ops = static_cast<std::int32_t>(fields.Int("framework_ops", 1, 0, INT32_MAX));
     op.colocate = fields.String("colocate", "");
     op.group = fields.String("group", "");
+    op.collective = static_cast<std::int32_t>(fields.Int("collective", -1, 0, INT32_MAX));
     if (const auto phase = fields.Find("phase")) op.phase = kPhases[phase->Choice(kPhases)];
     if (const auto cost = fields.Find("cost_us")) ReadCost(*cost, op);
     if (const auto attributes = fields.Find("attributes")) op.attributes = ReadAttributes(*attributes);
@@ -277,6 +279,7 @@ class OpPrinter {
     AppendText(out_, "colocate", op.colocate);
     AppendText(out_, "group", op.group);
     AppendText(out_, "phase", op.phase);
+    AppendNumber<std::int32_t>(out_, "collective", op.collective, -1);
     PrintCost(op);
     if (!op.attributes.empty()) {
       out_ += ", \"attributes\": ";
@@ -372,7 +375,8 @@ OpGraph ParseGraph(std::string_view json, const std::string& source,
   graph.ops = OpsReader(top.Require("ops"), catalogue).Read();
   return CheckedAt(source, [&] {
     graph.Finish();
-    return HasCollectives(graph) ? ExpandCollectives(graph) : std::move(graph);
+    const bool some = !graph.collectives().empty() || std::ranges::any_of(graph.ops, IsWholeCollective);
+    return some ? SplitCollectives(graph) : std::move(graph);
   });
 }
 

@@ -1,12 +1,14 @@
 #include "sim/formats/rank_program.h"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include "sim/base/error.h"
+#include "sim/collectives.h"
 #include "sim/formats/collective_types.h"
 
 namespace stowplan::formats {
@@ -16,7 +18,6 @@ using sim::OpGraph;
 using sim::OpIndex;
 using sim::TensorRef;
 
-constexpr char kRanks[] = "ranks";
 constexpr std::int64_t kMostOps = std::int64_t{1} << 20;
 
 [[noreturn]] void Fail(const sim::Op& op, const std::string& what) {
@@ -25,10 +26,10 @@ constexpr std::int64_t kMostOps = std::int64_t{1} << 20;
 
 // 0 where it does not say.
 std::int64_t RanksOf(const sim::Op& op) {
-  const sim::Attribute* const found = sim::FindAttribute(op.attributes, kRanks);
+  const sim::Attribute* const found = sim::FindAttribute(op.attributes, sim::kRanksAttribute);
   const auto* ranks = found != nullptr ? std::get_if<std::int64_t>(&found->value) : nullptr;
-  if (found != nullptr && (ranks == nullptr || *ranks < 2 || *ranks > kMostRanks))
-    Fail(op, fmt::format("`ranks` must be a whole number from 2 to {}", kMostRanks));
+  if (found != nullptr && (ranks == nullptr || *ranks < 2 || *ranks > sim::kMostRanks))
+    Fail(op, fmt::format("`ranks` must be a whole number from 2 to {}", sim::kMostRanks));
   return ranks != nullptr ? *ranks : 0;
 }
 
@@ -63,11 +64,16 @@ std::int64_t BytesOf(const sim::Op& op) {
   return bytes + BytesOf(op.attributes);
 }
 
-// Of all collectives.
+// Of ranks that are to be written out, not of the symmetric form.
+bool IsOfOneRank(const sim::Op& op) {
+  return IsWholeCollective(op) && sim::FindAttribute(op.attributes, sim::kStrideAttribute) == nullptr;
+}
+
+// Of all collectives that are to be written out.
 int CommonRanks(const OpGraph& graph) {
   const sim::Op* first = nullptr;
   for (const sim::Op& op : graph.ops) {
-    if (!IsCollective(op)) continue;
+    if (!IsOfOneRank(op)) continue;
     if (first == nullptr) first = &op;
     if (RanksOf(op) != RanksOf(*first))
       Fail(op,
@@ -85,10 +91,11 @@ int CommonRanks(const OpGraph& graph) {
 class Writer {
  public:
   explicit Writer(const OpGraph& graph) : graph_(graph), ranks_(CommonRanks(graph)) {
+    for (const std::vector<OpIndex>& members : graph.collectives())
+      first_member_.emplace(graph.ops[static_cast<std::size_t>(members.front())].collective, members.front());
     std::int64_t next = 0, bytes = 0;
     for (const sim::Op& op : graph.ops) {
-      first_.push_back(static_cast<OpIndex>(next));
-      next += IsCollective(op) ? 1 : ranks_;
+      next += ranks_;
       if (next > kMostOps)
         Fail(op, fmt::format("up to here {} ranks have more than {} ops", ranks_, kMostOps));
       bytes += BytesOf(op) * ranks_;
@@ -103,11 +110,8 @@ class Writer {
     OpGraph made;
     made.name = graph_.name;
     made.attributes = graph_.attributes;
-    for (const sim::Op& op : graph_.ops) {
-      if (IsCollective(op)) {
-        made.ops.push_back(Joined(op));
-        continue;
-      }
+    made.ops.reserve(graph_.ops.size() * static_cast<std::size_t>(ranks_));
+    for (OpIndex op = 0; op < graph_.size(); ++op) {
       for (int rank = 0; rank < ranks_; ++rank) made.ops.push_back(Copied(op, rank));
     }
     made.Finish();
@@ -115,15 +119,13 @@ class Writer {
   }
 
  private:
-  bool IsJoined(OpIndex op) const { return IsCollective(graph_.ops[static_cast<std::size_t>(op)]); }
-  OpIndex Mapped(OpIndex op, int rank) const {
-    return first_[static_cast<std::size_t>(op)] + (IsJoined(op) ? 0 : rank);
-  }
+  OpIndex Mapped(OpIndex op, int rank) const { return op * ranks_ + rank; }
   TensorRef Mapped(const TensorRef& tensor, int rank) const {
-    return {Mapped(tensor.op, rank), IsJoined(tensor.op) ? rank : tensor.output};
+    return {Mapped(tensor.op, rank), tensor.output};
   }
 
-  sim::Op Copied(const sim::Op& op, int rank) const {
+  sim::Op Copied(OpIndex index, int rank) const {
+    const sim::Op& op = graph_.ops[static_cast<std::size_t>(index)];
     sim::Op copy = op;
     const std::string prefix = fmt::format("rank{}", rank);
     copy.name = prefix + "/" + op.name;
@@ -133,31 +135,25 @@ class Writer {
     for (OpIndex& control : copy.control) control = Mapped(control, rank);
     for (sim::Output& output : copy.outputs)
       if (output.storage == sim::Output::Storage::kInput) output.alias = Mapped(output.alias, rank);
+    if (op.collective >= 0) copy.collective = Mapped(first_member_.at(op.collective), rank);
+    if (IsOfOneRank(op)) BecomeMember(index, rank, copy);
     return copy;
   }
 
-  // What it does to its tensor is its own business: names of a framework would be lost.
-  sim::Op Joined(const sim::Op& op) const {
-    sim::Op joined = op;
-    std::erase_if(joined.attributes, [&](const auto& attribute) {
-      return attribute.first != kRootRank || !HasRoot(op) ||
+  // A framework's `root` of another meaning would be taken for ours.
+  void BecomeMember(OpIndex index, int rank, sim::Op& member) const {
+    member.collective = (graph_.size() + index) * ranks_;
+    std::erase_if(member.attributes, [](const auto& attribute) {
+      return attribute.first == sim::kRootAttribute &&
              !std::holds_alternative<std::int64_t>(attribute.second.value);
     });
-    joined.inputs.clear();
-    joined.control.clear();
-    joined.outputs.assign(static_cast<std::size_t>(ranks_), op.outputs.front());
-    for (int rank = 0; rank < ranks_; ++rank) {
-      joined.inputs.push_back(Mapped(op.inputs.front(), rank));
-      for (const OpIndex control : op.control) joined.control.push_back(Mapped(control, rank));
-    }
+    sim::Output& output = member.outputs.front();
+    const sim::Bytes whole = InputBytes(graph_.ops[static_cast<std::size_t>(index)]);
     // The parts of a tensor that does not divide differ by a byte.
-    const sim::Bytes whole = InputBytes(op);
-    const bool scatters = op.type == "ReduceScatter";
-    const bool exchanges = op.type == "AllToAll" && op.outputs.front().bytes == whole;
-    for (int rank = 0; (scatters || exchanges) && rank < ranks_; ++rank)
-      joined.outputs[static_cast<std::size_t>(rank)].bytes =
-          ChunkOf(whole, rank, ranks_) * (exchanges ? ranks_ : 1);
-    return joined;
+    const bool exchanges = member.type == "AllToAll" && output.bytes == whole;
+    if (member.type == "ReduceScatter" || exchanges)
+      output.bytes = sim::ChunkOf(whole, rank, ranks_) * (exchanges ? ranks_ : 1);
+    ShareInPlace(member);
   }
   sim::Bytes InputBytes(const sim::Op& op) const {
     const TensorRef& input = op.inputs.front();
@@ -168,14 +164,14 @@ class Writer {
 
   const OpGraph& graph_;
   const int ranks_;
-  std::vector<OpIndex> first_;  // by op: its place, or that of rank 0's, in the new graph
+  std::map<std::int32_t, OpIndex> first_member_;  // of collectives that have members already
 };
 
 }  // namespace
 
 bool IsRankProgram(const OpGraph& graph) {
   return std::ranges::any_of(graph.ops, [](const sim::Op& op) {
-    return IsCollective(op) && sim::FindAttribute(op.attributes, kRanks) != nullptr;
+    return IsOfOneRank(op) && sim::FindAttribute(op.attributes, sim::kRanksAttribute) != nullptr;
   });
 }
 

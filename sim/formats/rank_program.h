@@ -6,10 +6,10 @@
 
 namespace stowplan::formats {
 
-// That a collective of the graph says its ranks.
+// That a collective of the graph says its ranks, and not where they are (the symmetric form).
 bool IsRankProgram(const sim::OpGraph& graph);
 
-// The ops of each rank, rank0/NAME and so on, one colocation set a rank; a collective takes and gives a tensor of each.
+// The ops of each rank, rank0/NAME and so on, one colocation set a rank; those of a collective are its members.
 // `graph` is Finish()ed, and so is what comes back. Throws InputError, naming the op, where collectives do not agree in
 // their ranks, where one has other than one input and one output, and for more than 2^20 ops or
 // kMostCopiedBytes.

@@ -1,7 +1,8 @@
 // Devices run the ops that threads have issued (docs/model.md sections 3 and 5). A layer of a run (run.h).
 //
 // A device that works alone, one op at a time at a fixed rate, knows the start and the end of an op when it is issued.
-// Others keep what was issued in a queue and find the ends of what runs step by step (shared_device.h).
+// Others keep what was issued in a queue and find the ends of what runs step by step (shared_device.h); where there are
+// collectives (communicators.h) these are all.
 #pragma once
 
 #include <algorithm>
@@ -9,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "sim/native/communicators.h"
 #include "sim/native/index_set.h"
 #include "sim/native/memory.h"
 #include "sim/native/shared_device.h"
@@ -22,6 +24,7 @@ class Devices : protected Memory<Moment> {
  public:
   Devices(const Problem& problem, const Moments<Moment>& moments)
       : Memory(problem, moments),
+        communicators_(problem),
         states_(static_cast<std::size_t>(c_.devices)),
         queue_(static_cast<std::size_t>(c_.ops)),
         start_(static_cast<std::size_t>(c_.ops)),
@@ -30,7 +33,7 @@ class Devices : protected Memory<Moment> {
         to_update_(c_.devices) {
     for (DeviceIndex d = 0; d < c_.devices; ++d) {
       const Device& device = problem.cluster().devices[static_cast<std::size_t>(d)];
-      const bool alone = HasFixedRate(device);
+      const bool alone = HasFixedRate(device) && communicators_.empty();
       kinds_.push_back({c_.is_cpu[d] != 0, alone ? kAlone : static_cast<std::int32_t>(shared_.size())});
       if (alone) continue;
       shared_.emplace_back(device, c_.ops);
@@ -52,6 +55,7 @@ class Devices : protected Memory<Moment> {
   void Begin(std::span<const DeviceIndex> placement, Picos cutoff) {
     placement_ = placement;
     cutoff_ = cutoff;
+    communicators_.Reset(placement);
     std::int32_t begin = 0;
     for (DeviceIndex d = 0; d < c_.devices; ++d) {
       const std::int32_t ops = std::exchange(states_[d].last, begin);
@@ -69,9 +73,10 @@ class Devices : protected Memory<Moment> {
   // ahead: an accelerator's ops may be issued before what they read on it has ended.
   void IssueAhead(bool ahead) {
     ahead_ = ahead;
-    counts_unfinished_ = ahead && std::any_of(shared_.begin(), shared_.end(), [](const SharedDevice& device) {
-                           return device.streams() > 1;
-                         });
+    counts_unfinished_ =
+        ahead && (has_collectives() || std::ranges::any_of(shared_, [](const SharedDevice& device) {
+                    return device.streams() > 1;
+                  }));
     if (!counts_unfinished_) return;
     unfinished_.assign(static_cast<std::size_t>(c_.ops), 0);
     for (OpIndex op = 0; op < c_.ops; ++op)
@@ -82,6 +87,9 @@ class Devices : protected Memory<Moment> {
   bool IsAlone(DeviceIndex device) const { return kinds_[device].shared == kAlone; }
   bool all_alone() const { return shared_.empty(); }
   bool slowed_by_copies() const { return slowed_by_copies_; }
+  bool has_collectives() const { return !communicators_.empty(); }
+  bool IsMember(OpIndex op) const { return communicators_.IsMember(op); }
+  Picos longest_collective() const { return communicators_.longest(); }
   // Of one that works alone: whether ops that it was issued have not ended.
   bool IsBusy(DeviceIndex device) const { return states_[device].first < states_[device].last; }
   // Before the first issue: how many ops the devices before this one have.
@@ -115,6 +123,7 @@ class Devices : protected Memory<Moment> {
   }
   // By lists: when the last op of all ends.
   Moment LastEnd() const { return std::ranges::max_element(states_, {}, &State::free)->free; }
+  [[noreturn]] void RefuseDeadlock() const { throw InputError(communicators_.DescribeDeadlock(placement_)); }
   // The first of its ops has ended.
   void PopEnd(DeviceIndex device) { ++states_[device].first; }
   // The same, and the next end is its event.
@@ -130,7 +139,11 @@ class Devices : protected Memory<Moment> {
   // ---- a device whose ops share it, or slow down while it copies ----
   void Queue(OpIndex op, DeviceIndex device, Moment issued) {
     issued_[op] = issued;
-    queue_[states_[device].last++] = op;
+    if (IsMember(op)) {
+      communicators_.Add(op);
+    } else {
+      queue_[states_[device].last++] = op;
+    }
     to_start_.Add(device);
   }
   void LookAt(DeviceIndex device) { to_start_.Add(device); }
@@ -138,6 +151,10 @@ class Devices : protected Memory<Moment> {
   void PopEnded(DeviceIndex device, std::vector<EndedOp>& ended) {
     State& state = states_[device];
     to_start_.Add(device);
+    if (communicators_.EndOf(device) == now_) {
+      for (const OpIndex op : communicators_.Pop(device)) ended.emplace_back(device, op);
+      SharedOf(device).SetCollective(now_time(), false);
+    }
     if (state.free != now_) return;
     SharedOf(device).PopEnded(now_time(), [&](OpIndex op) { ended.emplace_back(device, op); });
     if (SharedOf(device).running() == 0) state.busy += now_time() - state.since;
@@ -206,7 +223,7 @@ class Devices : protected Memory<Moment> {
     SharedDevice& shared = SharedOf(device);
     for (; state.first < state.last && !shared.full(); ++state.first) {
       const OpIndex op = queue_[state.first];
-      if (issued_[op] > now_ || (counts_unfinished_ && !is_cpu(device) && unfinished_[op] > 0)) break;
+      if (StartableFrom(op, device) > now_) break;
       const Picos cost = c_.CostOf(op, device);
       if (shared.running() == 0) state.since = now_time();
       shared.Start(now_time(), op, cost);
@@ -216,18 +233,41 @@ class Devices : protected Memory<Moment> {
       stopped_ = stopped_ || now_time() + std::max(state.left, cost + c_.tail[op]) > cutoff_;
       if (shared.IsNoFaster()) state.left -= cost;
     }
+    if (has_collectives()) StartCollective(device);
     to_update_.Add(device);
+  }
+  // That of which the device's members were the last that were missing.
+  void StartCollective(DeviceIndex at) {
+    const Id collective =
+        communicators_.Look(at, now_, [&](OpIndex member) { return StartableFrom(member, at); });
+    if (collective == Compiled::kNone) return;
+    const Picos price = communicators_.PriceOf(collective);
+    communicators_.Start(collective, moments_.End(now_, price), [&](DeviceIndex device, const auto& members) {
+      for (const OpIndex op : members) {
+        start_[op] = now_;
+        Recorder::RecordStart(op);
+        stopped_ = stopped_ || (cutoff_ != kNever && now_time() + price + c_.tail[op] > cutoff_);
+      }
+      SharedOf(device).SetCollective(now_time(), true);
+      to_update_.Add(device);
+    });
+  }
+  // From when on an op at the head of a queue may start; kNone while that is not known.
+  Moment StartableFrom(OpIndex op, DeviceIndex device) const {
+    return counts_unfinished_ && !is_cpu(device) && unfinished_[op] > 0 ? kNone : issued_[op];
   }
   Moment UpdateRates(DeviceIndex device) {
     State& state = states_[device];
     SharedDevice& shared = SharedOf(device);
     const Picos end = shared.Update(now_time());
     state.free = end == kNever ? kNone : moments_.Due(end, now_);
-    if (state.first == state.last || shared.full()) return state.free;
+    const Moment next = has_collectives() ? std::min(state.free, communicators_.Next(device)) : state.free;
+    if (state.first == state.last || shared.full()) return next;
     const Moment issued = issued_[queue_[state.first]];
-    return issued > now_ ? std::min(state.free, issued) : state.free;
+    return issued > now_ ? std::min(next, issued) : next;
   }
 
+  Communicators<Moment> communicators_;
   ById<Kind> kinds_;
   ById<SharedDevice> shared_;
   bool slowed_by_copies_ = false;

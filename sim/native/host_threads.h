@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <limits>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "sim/native/devices.h"
@@ -46,7 +47,7 @@ class HostThreads : protected Devices<Moment> {
     waiting_[op] = {0, by_list() ? 0 : c_.dependencies[op], device};
   }
   void Order(const Placement& placement) {
-    ahead_ = !by_list() && (one_thread_ || !(listed_ || Devices::all_alone()));
+    ahead_ = !by_list() && (one_thread_ || Devices::has_collectives() || !(listed_ || Devices::all_alone()));
     if (ahead_) sends_.resize(static_cast<std::size_t>(c_.ops));
     if (by_list()) FindRemoteEdges(placement.device);
     Devices::IssueAhead(ahead_);
@@ -59,6 +60,7 @@ class HostThreads : protected Devices<Moment> {
     }
     if (!listed_) {
       last_known_.assign(static_cast<std::size_t>(c_.ops), kAtStart);
+      if (Devices::has_collectives()) ChainMembers();
       issuable_.Reset(placement.priority);
       for (const Thread& thread : threads_) issuable_.AddThread(thread.place);
       return;
@@ -192,6 +194,18 @@ class HostThreads : protected Devices<Moment> {
   };
 
   OpIndex Nobody() const { return c_.ops; }
+  // Without lists: a device's members are issued in program order.
+  void ChainMembers() {
+    next_member_.assign(static_cast<std::size_t>(c_.ops), Nobody());
+    ById<OpIndex> last(static_cast<std::size_t>(c_.devices), Nobody());
+    for (const OpIndex op : c_.program_order) {
+      if (!Devices::IsMember(op)) continue;
+      const OpIndex before = std::exchange(last[DeviceOf(op)], op);
+      if (before == Nobody()) continue;
+      next_member_[before] = op;
+      ++waiting_[op].missing;
+    }
+  }
   std::int32_t size() const { return static_cast<std::int32_t>(threads_.size()); }
   void SatisfyListed(OpIndex op, Moment when) {
     Waiting& waiting = waiting_[op];
@@ -319,7 +333,8 @@ class HostThreads : protected Devices<Moment> {
       Devices::Schedule(op, device, issued, true);
       return;
     }
-    const bool waits = one_thread_ && Devices::is_cpu(device);
+    const bool is_member = Devices::has_collectives() && Devices::IsMember(op);
+    const bool waits = one_thread_ && Devices::is_cpu(device) && !is_member;
     if (Devices::IsAlone(device)) {
       Devices::Schedule(op, device, issued, true);
       if (waits) thread.free = Devices::ends()[op];
@@ -327,8 +342,11 @@ class HostThreads : protected Devices<Moment> {
       Devices::Queue(op, device, issued);
       if (waits) thread.waits_for = op;
     }
-    if (ahead_ && !Devices::is_cpu(device))
-      sends_[op] = SatisfyLocals(op, device, issued, kFirstIssue + issues_++);
+    if (!ahead_) return;
+    const std::int32_t number = kFirstIssue + issues_++;
+    if (!Devices::is_cpu(device)) sends_[op] = SatisfyLocals(op, device, issued, number);
+    if (is_member && !listed_ && next_member_[op] != Nobody())
+      Satisfy<Way::kByPass>(next_member_[op], issued, number);
   }
 
   const bool one_thread_;
@@ -339,6 +357,7 @@ class HostThreads : protected Devices<Moment> {
   std::int32_t ended_ = 0, issues_ = 0;
   ById<Waiting> waiting_;          // by op; the last one is nobody, for whom something is always missing
   ById<std::int32_t> last_known_;  // by op, without lists: the number of what gave `known`
+  ById<OpIndex> next_member_;      // by op, without lists: a collective's, issued next of those of its device
   ById<Thread> threads_;
   ById<OpIndex> list_;  // by thread
   PipelineOrder pipeline_;

@@ -80,7 +80,9 @@ void PipelineOrder::ReadProducers(const OpGraph& graph, const std::vector<std::i
       forward_.push_back({op, static_cast<std::int32_t>(forward_producers_.size())});
     if (own == Direction::kBackward)
       backward_.push_back({op, static_cast<std::int32_t>(backward_producers_.size())});
-    items_.push_back({op, micro_batch[At(op)], own, static_cast<std::int32_t>(waits_.size())});
+    const bool joined = reader.collective >= 0 && !items_.empty() &&
+                        graph.ops[At(items_.back().op)].collective == reader.collective;
+    items_.push_back({op, micro_batch[At(op)], own, static_cast<std::int32_t>(waits_.size()), joined});
   }
 }
 
@@ -131,11 +133,13 @@ std::int32_t PipelineOrder::Slot(const Item& item) const {
 // Never before a producer: so the order is one of the graph whatever its phases say.
 void PipelineOrder::FindSlots() {
   std::int32_t first = 0, last = 0;
-  for (const Item& item : items_) {
+  for (std::size_t i = 0; i < items_.size(); ++i) {
+    const Item& item = items_[i];
     std::int32_t slot = Slot(item);
     for (; first < item.waits_end; ++first) slot = std::max(slot, slot_[At(waits_[At(first)])]);
     slot_[At(item.op)] = slot;
     last = std::max(last, slot);
+    if (item.joined) Level(i);
   }
   begin_.assign(At(last) + 3, 0);
   for (const Item& item : items_) {
@@ -143,6 +147,14 @@ void PipelineOrder::FindSlots() {
     ++begin_[At(slot_[At(item.op)]) + 1];
   }
   for (std::size_t slot = 1; slot < begin_.size(); ++slot) begin_[slot] += begin_[slot - 1];
+}
+
+// Members of a collective, of which items_[last] is one, begin together: at the latest slot of those so far.
+void PipelineOrder::Level(std::size_t last) {
+  std::int32_t slot = slot_[At(items_[last].op)];
+  std::size_t first = last;
+  for (; items_[first].joined; --first) slot = std::max(slot, slot_[At(items_[first - 1].op)]);
+  for (; first <= last; ++first) slot_[At(items_[first].op)] = slot;
 }
 
 std::span<const OpIndex> PipelineOrder::Of(std::span<const DeviceIndex> device) {

@@ -32,6 +32,7 @@ class PipelineOrder {
     std::int32_t micro_batch;
     Direction direction;
     std::int32_t waits_end;  // in waits_; they begin where those of the item before end
+    bool joined;             // a member of the collective that the item before is one of
   };
   struct StagedOp {  // of one op that has a stage, in topological order
     OpIndex op;
@@ -47,6 +48,7 @@ class PipelineOrder {
   void FindStages(std::span<const DeviceIndex> device);
   std::int32_t Slot(const Item& item) const;
   void FindSlots();
+  void Level(std::size_t last);
 
   Schedule schedule_ = Schedule::kNone;
   std::int32_t micro_batches_ = 1;

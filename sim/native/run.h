@@ -34,6 +34,7 @@ class NativeRun : Transport<Links, Moment> {
   const Outcome* Run(const Placement& placement, const RunOptions& options) {
     STOWPLAN_CHECK_EQ(placement.device.size(), static_cast<std::size_t>(c_.ops));
     Reset(placement, options);
+    if (Devices::longest_collective() > moments_.longest()) return nullptr;
     const Picos cutoff = options.cutoff.value_or(kNever);
     // No event from there on is taken.
     const Moment limit =
@@ -177,6 +178,7 @@ class NativeRun : Transport<Links, Moment> {
     std::sort(to_send_.begin(), to_send_.end());
   }
   const Outcome* Finish(const Placement& placement) {
+    if (Devices::has_collectives() && HostThreads::ended() != c_.ops) Devices::RefuseDeadlock();
     STOWPLAN_CHECK_EQ(HostThreads::ended(), c_.ops);
     Outcome& outcome = Recorder::outcome();
     outcome.stopped = false;

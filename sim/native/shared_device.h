@@ -15,8 +15,12 @@ namespace stowplan::sim {
 inline constexpr std::int64_t kRateUnit = 720'720;
 inline constexpr std::int64_t kRateOne = kRateUnit * kPpm * kPpm;
 
-// The rate of each op while `running` ops and, if `copying`, a copy run.
-std::int64_t OpRate(const Device& device, int running, bool copying);
+// What runs on a device besides its ops.
+struct Beside {
+  bool copy = false, collective = false;
+};
+// The rate of each op while so many run.
+std::int64_t OpRate(const Device& device, int running, Beside beside);
 
 // Whether one op runs at a time and always at rate 1: its end is known at its start, and no SharedDevice is
 // needed.
@@ -29,6 +33,7 @@ class SharedDevice {
   void Reset() {
     ops_.clear();
     copies_ = 0;
+    collective_ = false;
     last_ = 0;
     rate_ = kRateOne;
   }
@@ -58,11 +63,16 @@ class SharedDevice {
     Advance(now);
     copies_ += change;
   }
+  // Whether a collective runs on the device from now on.
+  void SetCollective(Picos now, bool runs) {
+    Advance(now);
+    collective_ = runs;
+  }
 
   // Puts the rate from now on in force; when the next op ends under it, kNever if none runs.
   Picos Update(Picos now) {
     Advance(now);
-    rate_ = ops_.empty() ? kRateOne : OpRate(*device_, running(), copies_ > 0);
+    rate_ = ops_.empty() ? kRateOne : OpRate(*device_, running(), {copies_ > 0, collective_});
     Picos next = kNever;
     for (const Running& running : ops_)
       next = std::min(next, EndAfter(now, std::max<Int128>(running.remaining, 0), rate_));
@@ -84,6 +94,7 @@ class SharedDevice {
   bool no_faster_ = true;
   std::vector<Running> ops_;
   int copies_ = 0;
+  bool collective_ = false;
   Picos last_ = 0;  // when `remaining` was true
   std::int64_t rate_ = kRateOne;
 };

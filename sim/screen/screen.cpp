@@ -76,12 +76,18 @@ struct Screen::Impl {
   }
 };
 
+void Screen::Require(const Problem& problem, std::size_t devices) {
+  if (devices > kMostDevices) {
+    throw InputError("a screen takes at most " + std::to_string(kMostDevices) + " devices, cluster " +
+                     problem.cluster().name + " gives it " + std::to_string(devices));
+  }
+  if (!problem.graph().collectives().empty())
+    throw InputError("a screen knows no collectives, and graph " + problem.graph().name + " has some");
+}
+
 Screen::Screen(const Problem& problem, std::span<const std::int32_t> unit_of_op,
                std::span<const DeviceIndex> devices, int threads, std::span<const OpIndex> order) {
-  if (devices.size() > kMostDevices) {
-    throw InputError("a screen takes at most " + std::to_string(kMostDevices) + " devices, cluster " +
-                     problem.cluster().name + " gives it " + std::to_string(devices.size()));
-  }
+  Require(problem, devices.size());
   impl_ = std::make_unique<Impl>(problem, unit_of_op, devices, threads, order);
 }
 Screen::~Screen() = default;

@@ -38,8 +38,11 @@ class Screen {
  public:
   static constexpr std::size_t kMostDevices = 256;
 
+  // Throws InputError for more than kMostDevices, and where collectives would have to be left out.
+  static void Require(const Problem& problem, std::size_t devices);
+
   // `unit_of_op`: ops with one number are placed as one; numbers count from 0. `devices`: those that placements may use,
-  // ascending; fewer make it faster. threads = 0: one per core. Throws InputError for more than kMostDevices. Keeps a
+  // ascending; fewer make it faster. threads = 0: one per core. Throws as Require() does. Keeps a
   // reference to the problem. `order`: all ops, producers first, in the order of the pass; empty = the one above. Where ops do
   // not run in program order, that in which they ran in a placement makes screens of its neighbours truer.
   Screen(const Problem& problem, std::span<const std::int32_t> unit_of_op,

@@ -135,7 +135,8 @@ std::vector<RobustRecord> Evaluate(const LineJob& job, const Testbed& testbed) {
     }
   }
   for (int draw = 0; draw < kCostDraws; ++draw) {
-    const sim::Problem changed(loaded->graph(), loaded->cluster(), Perturbed(loaded->problem(), draw));
+    const sim::Problem changed(loaded->graph(), loaded->cluster(), Perturbed(loaded->problem(), draw),
+                               loaded->problem().collective_prices());
     for (std::size_t i = 0; i < records.size(); ++i)
       records[i].costs_us.push_back(Simulate(changed, placements[i]));
   }

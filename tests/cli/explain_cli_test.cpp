@@ -22,6 +22,7 @@ TEST(ExplainCli, WhatIfsAreSortedAndPartsAddUp) {
   const double runtime = json["runtime_us"];
   double sum =
       json["critical_path"]["dispatch_us"].get<double>() + json["critical_path"]["waiting_us"].get<double>();
+  sum += json["critical_path"]["collectives_us"].get<double>();
   for (const auto& device : json["critical_path"]["devices"]) sum += device["us"].get<double>();
   for (const auto& route : json["critical_path"]["routes"]) sum += route["us"].get<double>();
   EXPECT_NEAR(sum, runtime, 1e-6 * runtime);

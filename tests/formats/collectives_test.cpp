@@ -3,8 +3,11 @@
 
 #include <fmt/format.h>
 
+#include "sim/collectives.h"
 #include "sim/formats/formats.h"
+#include "sim/native/ring_prices.h"
 #include "sim/simulator.h"
+#include "tests/formats/expansion.h"
 #include "tests/formats/sample_catalogue.h"
 #include "tests/sim/no_cost_model.h"
 #include "tests/testing.h"
@@ -89,7 +92,7 @@ sim::Outcome Simulate(const sim::OpGraph& graph, int ranks, const std::string& i
 double Micros(const std::string& type, int ranks, sim::Bytes in, const std::vector<sim::Bytes>& out,
               const std::string& interconnect, int count = 1, bool all = false) {
   return sim::ToMicros(
-      Simulate(ExpandCollectives(Graph(type, ranks, in, out, count)), ranks, interconnect, all).runtime);
+      Simulate(SplitCollectives(Graph(type, ranks, in, out, count)), ranks, interconnect, all).runtime);
 }
 
 // Four ranks, each joined to each, with results as large as their tensors of 4,000 bytes.
@@ -103,7 +106,7 @@ sim::OpGraph WithRoot(sim::OpGraph graph, const sim::Attribute& root) {
 }
 
 std::string RefusalOf(const sim::OpGraph& graph) {
-  return tests::ErrorOf([&] { ExpandCollectives(graph); });
+  return tests::ErrorOf([&] { SplitCollectives(graph); });
 }
 
 // 4,000 bytes on four ranks are chunks of 1,000, which take 1 us and a latency of 1 us a step: three steps to add, three to
@@ -116,176 +119,266 @@ TEST(Collectives, ARingOfFourTakesItsSteps) {
   }
 }
 
-// All chunks of 1,000 cross at once, each on a link of its own.
+// All chunks of 1,000 cross at once, each on a link of its own. Over a switch one takes 2 us to begin and 1 us to cross, and
+// three share each link.
 TEST(Collectives, AnAllToAllIsOneStep) {
-  for (const char* interconnect : {"fifo", "fair", "ideal"})
-    EXPECT_EQ(MicrosOfFour("AllToAll", interconnect), 10 + 2 + 5);
-}
-
-// Over a switch a chunk of 1,000 takes 2 us to begin and 1 us to cross. What sends one after the other takes three steps, in
-// each of which every link carries one chunk each way; what sends all at once takes the time of all on its link.
-TEST(Collectives, AnAllToAllOverASwitchTakesItsStepsInPairs) {
-  const sim::OpGraph graph = ExpandCollectives(Graph("AllToAll", 4, 4000, {4000, 4000, 4000, 4000}));
-  const auto micros = [&](const char* interconnect, const char* kind) {
-    return sim::ToMicros(Simulate(graph, StarCluster(interconnect, kind)).runtime);
+  const sim::OpGraph graph = SplitCollectives(Graph("AllToAll", 4, 4000, {4000, 4000, 4000, 4000}));
+  const auto over_switch = [&](const char* interconnect) {
+    return sim::ToMicros(Simulate(graph, StarCluster(interconnect, "gpu-a")).runtime);
   };
-  for (const char* kind : {"cpu-bare", "gpu-a"}) {
-    EXPECT_EQ(micros("fifo", kind), 10 + 3 * (2 + 1) + 5);
-    EXPECT_EQ(micros("ideal", kind), 10 + (2 + 1) + 5);
+  for (const char* interconnect : {"fifo", "fair"}) {
+    EXPECT_EQ(MicrosOfFour("AllToAll", interconnect), 10 + 2 + 5);
+    EXPECT_EQ(over_switch(interconnect), 10 + (2 + 3 * 1) + 5);
   }
-  EXPECT_EQ(micros("fair", "gpu-a"), 10 + 3 * (2 + 1) + 5) << "one copy engine sends";
-  EXPECT_NEAR(micros("fair", "cpu-bare"), 10 + (2 + 3 * 1) + 5, 1e-4)
-      << "a third of the rate is rounded down";
+  EXPECT_EQ(MicrosOfFour("AllToAll", "ideal"), 10 + 2 + 5);
+  EXPECT_EQ(over_switch("ideal"), 10 + (2 + 1) + 5);
 }
 
-TEST(Collectives, TwoAllToAllsShareTheirLinks) {
-  EXPECT_EQ(MicrosOfFour("AllToAll", "ideal", 2), 10 + (1 + 1) + 5);
-  EXPECT_EQ(MicrosOfFour("AllToAll", "fair", 2), 10 + (1 + 2) + 5);
-}
-
-// Each of four in a ring sends a chunk to two neighbours, and one over two links to the rank across.
-TEST(Collectives, AnAllToAllOfNeighboursGoesAcrossThem) {
-  const sim::OpGraph graph = ExpandCollectives(Graph("AllToAll", 4, 4000, {4000, 4000, 4000, 4000}));
-  sim::Bytes sent = 0;
-  for (const sim::LinkUse& link : Simulate(graph, 4, "fair").links) sent += link.bytes;
-  EXPECT_EQ(sent, 8 * 1000 + 4 * 2 * 1000);
-}
-
-// Rank r gets chunk r of every tensor: 400, 200 and 100 bytes of tensors of 1,200, 600 and 300; its own goes nowhere.
-TEST(Collectives, AnAllToAllOfUnequalTensors) {
-  sim::OpGraph graph = Graph("AllToAll", 3, 1200, {700, 700, 700});
-  graph.ops[1].outputs[0].bytes = 600;
-  graph.ops[2].outputs[0].bytes = 300;
-  graph.Finish();
-  const sim::Outcome outcome = Simulate(ExpandCollectives(graph), 3, "fifo");
-  EXPECT_DOUBLE_EQ(sim::ToMicros(outcome.runtime), 10 + (1 + 0.4) + 5);
-  sim::Bytes sent = 0;
-  for (const sim::LinkUse& link : outcome.links) sent += link.bytes;
-  EXPECT_EQ(sent, 2 * (400 + 200 + 100));
-}
-
-// A rank's tensor, what it received of three others, and both put together.
-TEST(Collectives, AnAllToAllNeedsBothTensorsAndWhatItReceived) {
-  const sim::Outcome outcome =
-      Simulate(ExpandCollectives(Graph("AllToAll", 4, 4096, {4096, 4096, 4096, 4096})), 4, "fifo", true);
-  for (const sim::DeviceUse& device : outcome.devices) EXPECT_EQ(device.peak, 2 * 4096 + 3 * 1024);
-}
-
-// The tensor of 2,100,000 bytes is cut into four, 300,000, then 600,000 each. Under `fifo` a chain of four sends one chunk
-// after the other; the last goes two links further. All ranks are joined alike, so it does not matter whose tensor it is.
+// The tensor of 2,100,000 bytes is cut into four, 300,000, then 600,000 each; a chain of four sends one chunk after the
+// other, and the last goes two links further.
 TEST(Collectives, ATensorOfOneRankGoesAlongAChain) {
   const std::vector<sim::Bytes> out(4, 2'100'000);
   for (const char* type : {"Broadcast", "Reduce"}) {
     for (const std::int64_t root : {0, 2, 3}) {
-      const sim::OpGraph graph = ExpandCollectives(WithRoot(Graph(type, 4, 2'100'000, out), {root}));
-      const sim::Outcome outcome = Simulate(graph, 4, "fifo");
-      EXPECT_EQ(sim::ToMicros(outcome.runtime), 10 + (301 + 3 * 601) + 2 * 601 + 5) << type << root;
-      sim::Bytes sent = 0;
-      for (const sim::LinkUse& link : outcome.links) sent += link.bytes;
-      EXPECT_EQ(sent, 3 * 2'100'000) << type << root;
+      const sim::OpGraph graph = SplitCollectives(WithRoot(Graph(type, 4, 2'100'000, out), {root}));
+      EXPECT_EQ(sim::ToMicros(Simulate(graph, 4, "fifo").runtime), 10 + (301 + 3 * 601) + 2 * 601 + 5)
+          << type << root;
     }
   }
 }
 
-// Under `fair` two chunks are on the way at once. The first rank's link is busy from 1 us to 2,101: chunks arrive at 601,
-// 1,199 (the next began to cross at 603), 1,801 and 2,101. The next two pass on the first two alone; the last two share
-// each link for its last 600 us.
-TEST(Collectives, AChainKeepsItsLinkBusy) {
-  const std::vector<sim::Bytes> out(4, 2'100'000);
-  for (const char* type : {"Broadcast", "Reduce"})
-    EXPECT_EQ(Micros(type, 4, 2'100'000, out, "fair"), 10 + (1 + 2100) + (1 + 900) + (1 + 900) + 5);
-}
-
-// Small ones are not cut, two ranks have nobody to pass on to.
-TEST(Collectives, AChainOfOneChunk) {
-  for (const char* interconnect : {"fifo", "fair", "ideal"}) {
-    for (const char* type : {"Broadcast", "Reduce"}) {
-      EXPECT_EQ(MicrosOfFour(type, interconnect), 10 + 3 * (4 + 1) + 5);
-      EXPECT_EQ(Micros(type, 2, 700'000, {700'000, 700'000}, interconnect), 10 + (700 + 1) + 5);
-    }
-  }
-}
-
-TEST(Collectives, ChunksOfAChainAreAllSent) {
-  for (const sim::Bytes bytes : {0, 1, 1001, 3'000'001, 700'000'003}) {
-    const std::vector<sim::Bytes> out(5, bytes);
-    for (const char* type : {"Broadcast", "Reduce"}) {
-      sim::Bytes sent = 0;
-      for (const sim::LinkUse& link :
-           Simulate(ExpandCollectives(Graph(type, 5, bytes, out)), 5, "fair").links)
-        sent += link.bytes;
-      EXPECT_EQ(sent, 4 * bytes) << type;
-    }
-  }
-}
-
-TEST(Collectives, OnlyTheRootWaitsForAReduce) {
-  const sim::OpGraph graph =
-      ExpandCollectives(WithRoot(Graph("Reduce", 3, 900, {900, 900, 900}), {std::int64_t{1}}));
-  const auto inputs = [&](const char* name) {
-    return graph.ops[static_cast<std::size_t>(graph.Find(name))].inputs.size();
-  };
-  EXPECT_EQ(inputs("all0/all/rank0"), 1u);
-  EXPECT_EQ(inputs("all0/all/rank1"), 2u);
-  EXPECT_EQ(inputs("all0/all/rank2"), 1u);
-}
-
-TEST(Collectives, ABroadcastIsOfTheRoot) {
-  const sim::OpGraph graph =
-      ExpandCollectives(WithRoot(Graph("Broadcast", 3, 900, {900, 900, 900}), {std::int64_t{2}}));
-  const auto from = [&](const char* name) {
-    return graph.ops[static_cast<std::size_t>(graph.Find(name))].inputs;
-  };
-  EXPECT_THAT(from("all0/chunk0/rank2"), ElementsAre(sim::TensorRef{graph.Find("all0/rank2"), 0}));
-  EXPECT_THAT(from("all0/chunk0/rank0"), ElementsAre(sim::TensorRef{graph.Find("all0/chunk0/rank2"), 0}));
-  EXPECT_THAT(from("all0/chunk0/rank1"), ElementsAre(sim::TensorRef{graph.Find("all0/chunk0/rank0"), 0}));
-}
-
-TEST(Collectives, EachLinkCarriesTwiceAllChunksButOne) {
-  const sim::Outcome outcome =
-      Simulate(ExpandCollectives(Graph("AllReduce", 4, 4000, {4000, 4000, 4000, 4000})), 4, "fair");
-  ASSERT_EQ(outcome.links.size(), 4u);
-  for (const sim::LinkUse& link : outcome.links) EXPECT_EQ(link.bytes, 6 * 1000);
-}
-
-// Two that begin at once go on step by step: each link carries two chunks, in twice the time but one latency.
-TEST(Collectives, TwoRingsShareTheirLinks) {
-  EXPECT_EQ(Micros("AllReduce", 4, 4000, {4000, 4000, 4000, 4000}, "ideal", 2), 10 + 6 * 2 + 5);
-  EXPECT_EQ(Micros("AllReduce", 4, 4000, {4000, 4000, 4000, 4000}, "fair", 2), 10 + 6 * 3 + 5);
-}
-
-TEST(Collectives, BytesThatDoNotDivideAreAllSent) {
-  for (const int ranks : {2, 3, 5}) {
-    const std::vector<sim::Bytes> out(static_cast<std::size_t>(ranks), 1001);
-    const sim::OpGraph graph = ExpandCollectives(Graph("AllReduce", ranks, 1001, out));
-    sim::Bytes sent = 0;
-    for (const sim::LinkUse& link : Simulate(graph, ranks, "fair").links) sent += link.bytes;
-    EXPECT_EQ(sent, 2 * (ranks - 1) * 1001) << ranks;
-  }
-}
-
-// Two chunks of 2,000 cross at once: 2 us and a latency of 1 us a step.
-TEST(Collectives, TwoRanksTakeTwoSteps) {
+// A device runs one collective at a time. The reader of the second takes no time.
+TEST(Collectives, TwoWaitForEachOther) {
   for (const char* interconnect : {"fifo", "fair", "ideal"})
-    EXPECT_EQ(Micros("AllReduce", 2, 4000, {4000, 4000}, interconnect), 10 + 2 * 3 + 5);
+    EXPECT_EQ(Micros("AllReduce", 4, 4000, {4000, 4000, 4000, 4000}, interconnect, 2), 10 + 2 * 6 * 2);
 }
 
-// The largest of the three goes two steps in a row, from rank 2 over rank 0 to rank 1.
-TEST(Collectives, GathersTensorsOfUnequalSizes) {
-  sim::OpGraph graph = Graph("AllGather", 3, 1000, {6000, 6000, 6000});
-  graph.ops[1].outputs[0].bytes = 2000;
-  graph.ops[2].outputs[0].bytes = 3000;
+// An AllReduce's result stands in its tensor; others have outputs of their own, and no copies are received.
+TEST(Collectives, NeedTheirTensorsAndResults) {
+  const auto peak = [](const char* type, sim::Bytes in, sim::Bytes out) {
+    const sim::Outcome outcome =
+        Simulate(SplitCollectives(Graph(type, 4, in, std::vector<sim::Bytes>(4, out))), 4, "fifo", true);
+    for (const sim::DeviceUse& device : outcome.devices) EXPECT_EQ(device.peak, outcome.devices[0].peak);
+    return outcome.devices[0].peak;
+  };
+  for (const char* type : {"AllReduce", "Broadcast", "Reduce"})
+    EXPECT_EQ(peak(type, 4096, 4096), 4096) << type;
+  EXPECT_EQ(peak("AllGather", 4096, 4 * 4096), 5 * 4096);
+  EXPECT_EQ(peak("ReduceScatter", 4096, 1024), 4096 + 1024);
+  EXPECT_EQ(peak("AllToAll", 4096, 4096), 2 * 4096);
+}
+
+// ---- as many steps: what the expansion takes ----
+
+struct Shape {
+  const char* type;
+  sim::Bytes in;
+  std::vector<sim::Bytes> out;
+};
+std::vector<Shape> ShapesOf(int ranks, sim::Bytes bytes) {
+  std::vector<Shape> shapes;
+  const auto count = static_cast<std::size_t>(ranks);
+  for (const char* type : {"AllReduce", "Broadcast", "Reduce"})
+    shapes.push_back({type, bytes, std::vector<sim::Bytes>(count, bytes)});
+  std::vector<sim::Bytes> parts;
+  for (int rank = 0; rank < ranks; ++rank) parts.push_back(sim::ChunkOf(bytes, rank, ranks));
+  shapes.push_back({"ReduceScatter", bytes, parts});
+  const sim::Bytes exchanged = bytes - bytes % ranks;  // a rank gives as much as it gets
+  shapes.push_back({"AllToAll", exchanged, std::vector<sim::Bytes>(count, exchanged)});
+  shapes.push_back({"AllGather", bytes, std::vector<sim::Bytes>(count, bytes * ranks)});
+  return shapes;
+}
+
+// Devices in a row, each pair of neighbours joined by a link of its own speed, the ends too.
+sim::Cluster UnequalRing(int ranks, const std::string& interconnect) {
+  std::string text = "format: stowplan.cluster\nversion: 1\ninterconnect: " + interconnect +
+                     "\ndispatch: {per: device, order: ready, cost: 0us}\ndevices:\n";
+  for (int i = 0; i < ranks; ++i) text += fmt::format("  - {{name: d{}, kind: cpu-bare, memory: 1GiB}}\n", i);
+  text += "links:\n";
+  for (int i = 0; i < ranks - (ranks == 2 ? 1 : 0); ++i)
+    text += fmt::format("  - {{name: l{0}, ends: [d{0}, d{1}], bandwidth: {2}MB/s, latency: {3}us}}\n", i,
+                        (i + 1) % ranks, 1000 + 37 * i, 1 + i % 3);
+  return ParseCluster(text, "unequal", SampleCatalogue());
+}
+sim::Cluster Ready(sim::Cluster cluster) {
+  cluster.dispatch.order = sim::Dispatch::Order::kReady;
+  cluster.dispatch.per = sim::Dispatch::Per::kDevice;
+  return cluster;
+}
+
+// `ideal`: of any type, over any links. `fifo`: where links are alike and no two steps meet at one.
+TEST(Collectives, TakeWhatTheirStepsTake) {
+  int compared = 0;
+  for (int ranks = 2; ranks <= 9; ++ranks) {
+    for (const sim::Bytes bytes : {0, 1, 1001, 123'457, 5'000'003}) {
+      for (const Shape& shape : ShapesOf(ranks, bytes)) {
+        const sim::OpGraph graph = Graph(shape.type, ranks, shape.in, shape.out);
+        const sim::OpGraph split = SplitCollectives(graph), steps = ExpandCollectives(graph);
+        std::vector<sim::Cluster> clusters = {
+            UnequalRing(ranks, "ideal"), Ready(RingCluster(ranks, "ideal", true)),
+            Ready(RingCluster(ranks, "ideal")), Ready(RingCluster(ranks, "fifo", true))};
+        for (const sim::Cluster& cluster : clusters) {
+          EXPECT_EQ(Simulate(split, cluster).runtime, Simulate(steps, cluster).runtime)
+              << shape.type << " of " << bytes << " on " << ranks << ", " << cluster.name << " "
+              << cluster.interconnect;
+          ++compared;
+        }
+      }
+    }
+  }
+  EXPECT_GT(compared, 900);
+}
+
+// Two hops that cross one link in one direction take turns there.
+TEST(Collectives, StepsThatMeetTakeTurns) {
+  const sim::Cluster cluster = ParseCluster(R"(format: stowplan.cluster
+version: 1
+interconnect: fifo
+devices:
+  - {name: d0, kind: cpu-bare, memory: 1GiB}
+  - {name: d1, kind: cpu-bare, memory: 1GiB}
+  - {name: d2, kind: cpu-bare, memory: 1GiB}
+  - {name: d3, kind: cpu-bare, memory: 1GiB}
+switches: [left, right]
+links:
+  - {name: l0, ends: [d0, left], bandwidth: 100GB/s}
+  - {name: l1, ends: [d1, left], bandwidth: 100GB/s}
+  - {name: l2, ends: [d2, right], bandwidth: 100GB/s}
+  - {name: l3, ends: [d3, right], bandwidth: 100GB/s}
+  - {name: trunk, ends: [left, right], bandwidth: 1GB/s}
+)",
+                                            "trunk", SampleCatalogue());
+  const sim::RingPrices prices(cluster);
+  const auto micros = [&](std::vector<sim::DeviceIndex> devices) {
+    return sim::ToMicros(prices.TimeOf({sim::CollectiveType::kAllReduce, 4000, devices}));
+  };
+  EXPECT_DOUBLE_EQ(micros({0, 1, 2, 3}), 6 * 1) << "each direction of the trunk carries six chunks";
+  EXPECT_DOUBLE_EQ(micros({0, 2, 1, 3}), 6 * 2) << "and here two at once in each";
+}
+
+// ---- orders ----
+
+sim::OpGraph TwoOnTwo() {
+  sim::OpGraph graph;
+  graph.name = "two";
+  for (const char* name : {"a", "b"})
+    for (int rank = 0; rank < 2; ++rank)
+      graph.ops.push_back(Op(fmt::format("{}{}", name, rank), "Make", {}, {1000}, rank == 0 ? 1 : 2));
+  graph.ops.push_back(Op("A", "AllReduce", {{0, 0}, {1, 0}}, {1000, 1000}, {}));
+  graph.ops.push_back(Op("B", "AllReduce", {{2, 0}, {3, 0}}, {1000, 1000}, {}));
+  for (sim::OpIndex i = 0; i < 4; ++i)
+    graph.ops[static_cast<std::size_t>(i)].colocate = fmt::format("rank{}", i % 2);
   graph.Finish();
-  EXPECT_EQ(sim::ToMicros(Simulate(ExpandCollectives(graph), 3, "fifo").runtime), 10 + 2 * (3 + 1) + 5);
+  return SplitCollectives(graph);
 }
 
-// A rank's own tensor, in which the result stands, and beside it its sum and the chunks that it received.
-TEST(Collectives, NeedTwiceTheTensorAtThePeak) {
-  const sim::Outcome outcome =
-      Simulate(ExpandCollectives(Graph("AllReduce", 4, 4096, {4096, 4096, 4096, 4096})), 4, "fifo");
-  ASSERT_EQ(outcome.devices.size(), 4u);
-  for (const sim::DeviceUse& device : outcome.devices) EXPECT_EQ(device.peak, 2 * 4096);
+TEST(Collectives, DifferentOrdersAreRefusedByName) {
+  const sim::OpGraph graph = TwoOnTwo();
+  const sim::Cluster cluster = RingCluster(2, "fifo");
+  const auto of = [&](std::vector<const char*> names) {
+    sim::Placement placement;
+    for (const sim::Op& op : graph.ops) placement.device.push_back(op.colocate.back() - '0');
+    for (const char* name : names) placement.order.push_back(graph.Find(name));
+    sim::CheckPlacement(graph, cluster, placement);
+    const sim::Problem problem(graph, cluster, sim::PriceOps(graph, cluster, sim::NoCostModel()));
+    return tests::ErrorOf([&] { sim::MakeSimulator(problem)->Run(placement); });
+  };
+  EXPECT_EQ(of({"a0", "a1", "b0", "b1", "A/rank0", "A/rank1", "B/rank0", "B/rank1"}), "");
+  EXPECT_EQ(of({"a0", "a1", "b0", "b1", "A/rank0", "B/rank0", "A/rank1", "B/rank1"}), "");
+  const std::string error = of({"a0", "a1", "b0", "b1", "A/rank0", "B/rank0", "B/rank1", "A/rank1"});
+  for (const char* name : {"'A/rank0'", "'A/rank1'", "'B/rank1'", "'d0'", "'d1'"})
+    EXPECT_THAT(error, HasSubstr(name));
 }
+
+// Whose rank is ready first does not decide.
+TEST(Collectives, ReadyOrderIsTheSameOnAllRanks) {
+  sim::OpGraph graph = TwoOnTwo();
+  graph.ops[0].cost_us = 9;  // A first on one, B first on the other
+  graph.ops[3].cost_us = 9;
+  graph.Finish();
+  const sim::Cluster cluster = Ready(RingCluster(2, "fifo"));
+  EXPECT_EQ(sim::ToMicros(Simulate(graph, cluster).runtime), 9 + 2 * 2 * (1 + 0.5));
+}
+
+// ---- the symmetric form ----
+
+// `layers` times a product, its sum over the ranks, and something of its result; all of rank r where that stands for all.
+sim::OpGraph RankProgram(std::optional<std::int64_t> stride) {
+  sim::OpGraph graph;
+  graph.name = "rank";
+  sim::TensorRef at{-1, 0};
+  const auto add = [&](const std::string& name, const char* type, sim::Bytes bytes,
+                       std::optional<double> us) {
+    graph.ops.push_back(
+        Op(name, type, at.op < 0 ? std::vector<sim::TensorRef>{} : std::vector{at}, {bytes}, us));
+    if (!us) {
+      graph.ops.back().attributes = {{"ranks", {std::int64_t{3}}}};
+      if (stride) graph.ops.back().attributes.emplace_back("stride", sim::Attribute{*stride});
+    }
+    at = {graph.size() - 1, 0};
+  };
+  for (int layer = 0; layer < 4; ++layer) {
+    add(fmt::format("product{}", layer), "MatMul", 9'000, 7 + layer);
+    add(fmt::format("sum{}", layer), "AllReduce", 9'000, {});
+    add(fmt::format("part{}", layer), "ReduceScatter", 3'000, {});
+    add(fmt::format("relu{}", layer), "Relu", 3'000, 2);
+    add(fmt::format("all{}", layer), "AllGather", 9'000, {});
+    add(fmt::format("swap{}", layer), "AllToAll", 9'000, {});
+  }
+  graph.Finish();
+  return SplitCollectives(graph);
+}
+
+TEST(Collectives, OneRankStandsForAll) {
+  for (const int stride : {1, 2}) {
+    for (const char* interconnect : {"ideal", "fifo", "fair"}) {
+      std::string text = fmt::format(
+          "format: stowplan.cluster\nversion: 1\ninterconnect: {}\ndispatch: {{cost: 3us, per: device}}\n"
+          "devices:\n  - {{name: cpu0, kind: cpu-bare, memory: 1GiB}}\n",
+          interconnect);
+      for (int i = 0; i < 3 * stride; ++i)
+        text += fmt::format("  - {{name: g{}, kind: gpu-a, memory: 1GiB}}\n", i);
+      text += "switches: [middle]\nlinks:\n  - {name: c, ends: [cpu0, middle], bandwidth: 1GB/s}\n";
+      for (int i = 0; i < 3 * stride; ++i)
+        text += fmt::format("  - {{name: l{0}, ends: [g{0}, middle], bandwidth: 1GB/s, latency: 1us}}\n", i);
+      const sim::Cluster cluster = ParseCluster(text, "star", SampleCatalogue());
+      const auto run = [&](const sim::OpGraph& graph) {
+        sim::Placement placement;
+        for (const sim::Op& op : graph.ops) {
+          const int rank = op.name.starts_with("rank") ? op.name[4] - '0' : 0;
+          placement.device.push_back(1 + rank * stride);
+        }
+        sim::CheckPlacement(graph, cluster, placement);
+        const sim::Problem problem(graph, cluster, sim::PriceOps(graph, cluster, sim::NoCostModel()));
+        return sim::Outcome(sim::MakeSimulator(problem)->Run(placement));
+      };
+      const sim::OpGraph one = RankProgram(stride), all = RankProgram({});
+      EXPECT_EQ(3 * one.size(), all.size());
+      const sim::Outcome symmetric = run(one), full = run(all);
+      EXPECT_GT(symmetric.runtime, 4 * (9 + 8) * sim::kPicosPerMicro);
+      EXPECT_EQ(symmetric.runtime, full.runtime);
+      for (int rank = 0; rank < 3; ++rank) {
+        EXPECT_EQ(full.devices[static_cast<std::size_t>(1 + rank * stride)].peak, symmetric.devices[1].peak);
+        EXPECT_EQ(full.devices[static_cast<std::size_t>(1 + rank * stride)].busy, symmetric.devices[1].busy);
+      }
+    }
+  }
+}
+
+TEST(Collectives, ARankOfTheSymmetricFormNeedsItsAccelerator) {
+  const sim::OpGraph graph = RankProgram(2);
+  const sim::Cluster cluster = StarCluster("fifo", "gpu-a");  // of four: 0, 2 and 4 are wanted
+  sim::Placement placement;
+  placement.device.assign(graph.ops.size(), 0);
+  EXPECT_THAT(tests::ErrorOf([&] { sim::CheckPlacement(graph, cluster, placement); }),
+              HasSubstr("op 'sum0' is placed on 'd0', and rank 2 of its 3 would be on accelerator 4"));
+  const sim::Problem problem(graph, cluster, sim::PriceOps(graph, cluster, sim::NoCostModel()));
+  const auto simulator = sim::MakeSimulator(problem);
+  for (int again = 0; again < 2; ++again)
+    EXPECT_THAT(tests::ErrorOf([&] { simulator->Run(placement); }), HasSubstr("op 'sum0' is placed on 'd0'"));
+}
+
+// ---- members ----
 
 TEST(Collectives, KeepWhatWaitsForThemAndWhatTheyWaitFor) {
   sim::OpGraph graph = Graph("AllReduce", 2, 4000, {4000, 4000});
@@ -297,12 +390,13 @@ TEST(Collectives, KeepWhatWaitsForThemAndWhatTheyWaitFor) {
   graph.ops[static_cast<std::size_t>(all)].control = {late};
   graph.ops[static_cast<std::size_t>(after)].control = {all};
   graph.Finish();
-  const sim::OpGraph ring = ExpandCollectives(graph);
-  const auto& waits = ring.ops[static_cast<std::size_t>(ring.Find("after"))].control;
-  EXPECT_THAT(waits, ElementsAre(ring.Find("all0/all/rank0"), ring.Find("all0/all/rank1")));
-  for (const char* begins : {"all0/rank0", "all0/rank1"})
-    EXPECT_THAT(ring.ops[static_cast<std::size_t>(ring.Find(begins))].control,
-                ElementsAre(ring.Find("late")));
+  const sim::OpGraph split = SplitCollectives(graph);
+  const auto control = [&](const char* name) {
+    return split.ops[static_cast<std::size_t>(split.Find(name))].control;
+  };
+  EXPECT_THAT(control("after"), ElementsAre(split.Find("all0/rank0"), split.Find("all0/rank1")));
+  for (const char* member : {"all0/rank0", "all0/rank1"})
+    EXPECT_THAT(control(member), ElementsAre(split.Find("late")));
 }
 
 TEST(Collectives, ASetOfTheUserIsNotJoined) {
@@ -310,53 +404,68 @@ TEST(Collectives, ASetOfTheUserIsNotJoined) {
   for (sim::Op& op : graph.ops) op.colocate.clear();
   graph.ops[3].colocate = "all0/rank1";  // the consumer of rank 0
   graph.Finish();
-  const sim::OpGraph ring = ExpandCollectives(graph);
-  EXPECT_EQ(ring.ops[static_cast<std::size_t>(ring.Find("make0_0"))].colocate, "all0/rank0");
-  EXPECT_EQ(ring.ops[static_cast<std::size_t>(ring.Find("make0_1"))].colocate, "all0/rank1'");
+  const sim::OpGraph split = SplitCollectives(graph);
+  const auto set_of = [&](const char* name) {
+    return split.ops[static_cast<std::size_t>(split.Find(name))].colocate;
+  };
+  for (const char* name : {"make0_0", "all0/rank0"}) EXPECT_EQ(set_of(name), "all0/rank0");
+  for (const char* name : {"make0_1", "all0/rank1"}) EXPECT_EQ(set_of(name), "all0/rank1'");
 }
 
-TEST(Collectives, RefusesTooManyOps) {
+// Program order runs through them as one, wherever they stand.
+TEST(Collectives, MembersComeTogether) {
+  sim::OpGraph graph = SplitCollectives(Graph("AllReduce", 2, 100, {100, 100}));
+  std::swap(graph.ops[0], graph.ops[4]);  // a producer behind the members
+  for (sim::Op& op : graph.ops) {
+    const auto move = [](sim::OpIndex& at) { at = at == 0 ? 4 : at == 4 ? 0 : at; };
+    for (sim::TensorRef& input : op.inputs) move(input.op);
+    for (sim::Output& output : op.outputs) move(output.alias.op);
+  }
+  graph.Finish();
+  EXPECT_THAT(graph.topological_order(), ElementsAre(1, 4, 2, 3, 0, 5));
+}
+
+TEST(Collectives, MembersThatWaitForEachOtherAreACycle) {
+  sim::OpGraph graph = SplitCollectives(Graph("AllReduce", 2, 100, {100, 100}));
+  graph.ops[static_cast<std::size_t>(graph.Find("make0_1"))].control = {graph.Find("use0_0")};
+  EXPECT_THAT(tests::ErrorOf([&] { graph.Finish(); }), HasSubstr("form a cycle"));
+}
+
+TEST(Collectives, RefusesTooMany) {
   const auto of = [](int ranks, int count) {
-    return RefusalOf(
-        Graph("AllReduce", ranks, 8, std::vector<sim::Bytes>(static_cast<std::size_t>(ranks), 8), count));
+    const std::vector<sim::Bytes> out(static_cast<std::size_t>(ranks), 8);
+    sim::OpGraph graph = Graph("AllReduce", ranks, 8, out);
+    const std::vector<sim::TensorRef> tensors =
+        graph.ops[static_cast<std::size_t>(graph.Find("all0"))].inputs;
+    for (int c = 1; c < count; ++c)
+      graph.ops.push_back(Op(fmt::format("all{}", c), "AllReduce", tensors, out, {}));
+    graph.Finish();
+    return RefusalOf(graph);
   };
-  EXPECT_THAT(of(513, 1), HasSubstr("op 'all0': a collective of 513 ranks; 512 are the most"));
-  EXPECT_THAT(of(512, 3), HasSubstr("op 'all2': the collectives up to here become 1572864 ops; 1048576"));
-  const auto exchanges = [](int count) {
-    return RefusalOf(Graph("AllToAll", 512, 512, std::vector<sim::Bytes>(512, 512), count));
-  };
-  EXPECT_EQ(exchanges(3), "");
-  EXPECT_THAT(exchanges(4), HasSubstr("op 'all3': the collectives up to here become 1050624 ops"));
+  EXPECT_THAT(of(16'385, 1), HasSubstr("a collective of 16385 ranks; from 2 to 16384 are wanted"));
+  EXPECT_THAT(of(16'384, 65),
+              HasSubstr("op 'all64': the collectives up to here have 1064960 ranks; 1048576"));
 }
 
-// 8192 ops, each of which would have a name, or a set, of 40 kB.
 TEST(Collectives, RefusesToCopyTooLongNames) {
-  const std::string longest(40'000, 'n');
-  sim::OpGraph graph = Graph("AllReduce", 64, 8, std::vector<sim::Bytes>(64, 8), 1);
-  graph.ops[static_cast<std::size_t>(graph.Find("all0"))].name = longest;
+  sim::OpGraph graph = Graph("AllReduce", 2048, 8, std::vector<sim::Bytes>(2048, 8), 1);
+  graph.ops[static_cast<std::size_t>(graph.Find("all0"))].name = std::string(140'000, 'n');
   graph.Finish();
-  EXPECT_THAT(RefusalOf(graph), HasSubstr("the names of what the collectives up to here become take"));
-  graph = Graph("AllReduce", 64, 8, std::vector<sim::Bytes>(64, 8), 1);
-  graph.ops[0].colocate = longest;
-  graph.Finish();
-  EXPECT_THAT(RefusalOf(graph), HasSubstr("op 'all0': the names of what the collectives up to here become"));
+  EXPECT_THAT(RefusalOf(graph), HasSubstr("the names of the ranks of the collectives up to here take"));
 }
 
 TEST(Collectives, RefusesTooManyThatWaitForTooMany) {
   sim::OpGraph graph = Graph("AllReduce", 512, 8, std::vector<sim::Bytes>(512, 8), 1);
   const auto ring = static_cast<sim::OpIndex>(graph.Find("all0"));
   for (int i = 0; i < 2049; ++i) {
-    sim::Op& op = graph.ops.emplace_back();
-    op.name = "waits" + std::to_string(i);
-    op.type = "T";
-    op.cost_us = 1;
+    sim::Op& op = graph.ops.emplace_back(Op("waits" + std::to_string(i), "T", {}, {}, 1));
     op.control = {ring};
   }
   graph.Finish();
   EXPECT_THAT(RefusalOf(graph), HasSubstr("op 'waits2048': up to here the ranks of collectives and those"));
 }
 
-TEST(Collectives, RefusesWhatARingWouldLose) {
+TEST(Collectives, RefusesWhatWouldBeLost) {
   const auto with = [](const auto& set) {
     sim::OpGraph graph = Graph("AllReduce", 2, 8, {8, 8});
     set(graph.ops[2]);
@@ -364,15 +473,11 @@ TEST(Collectives, RefusesWhatARingWouldLose) {
     return RefusalOf(graph);
   };
   EXPECT_EQ(with([](sim::Op& op) { op.cost_us = 3; }),
-            "op 'all0': has cost_us, but AllReduce must have none: its links price it");
+            "op 'all0/rank0': has cost_us, but AllReduce must have none: its cluster prices it");
   EXPECT_THAT(with([](sim::Op& op) { op.cost_us_by_kind = {{"gpu", 3}}; }), HasSubstr("has cost_us,"));
   EXPECT_THAT(with([](sim::Op& op) { op.flops = 1; }), HasSubstr("has flops,"));
   EXPECT_THAT(with([](sim::Op& op) { op.persistent_bytes = 1; }), HasSubstr("has persistent_bytes,"));
   EXPECT_THAT(with([](sim::Op& op) { op.workspace_bytes = 1; }), HasSubstr("has workspace_bytes,"));
-  EXPECT_THAT(with([](sim::Op& op) {
-                op.attributes = {{"stage", {std::int64_t{1}}}};
-              }),
-              HasSubstr("has attributes,"));
   EXPECT_THAT(with([](sim::Op& op) { op.colocate = "rank0"; }), HasSubstr("has colocate,"));
   EXPECT_THAT(with([](sim::Op& op) {
                 op.outputs[0].storage = sim::Output::Storage::kInput;
@@ -387,31 +492,32 @@ TEST(Collectives, OneReadsWhatAnotherMakes) {
   graph.ops.push_back(Op("gather", "AllGather", {{scatter, 0}, {scatter, 1}, {scatter, 2}, {scatter, 3}},
                          {4000, 4000, 4000, 4000}, {}));
   graph.Finish();
-  const sim::OpGraph both = ExpandCollectives(graph);
-  EXPECT_FALSE(HasCollectives(both));
-  EXPECT_EQ(sim::ToMicros(Simulate(both, 4, "fair").runtime),
-            10 + 3 * 2 + 3 * 2 + 5);  // the uses of the chunks in between
+  EXPECT_EQ(sim::ToMicros(Simulate(SplitCollectives(graph), 4, "fair").runtime),
+            10 + 3 * 2 + 3 * 2);  // the uses of the chunks beside it
 }
 
-TEST(Collectives, FilesMayHaveThem) {
+TEST(Collectives, FilesHaveThemWholeOrAsMembers) {
   const tests::TempFolder folder;
   WriteGraph(folder / "graph.json", Graph("AllReduce", 2, 100, {100, 100}));
   const sim::OpGraph graph = ReadGraph(folder / "graph.json");
   EXPECT_EQ(graph.Find("all0"), -1);
-  EXPECT_GE(graph.Find("all0/add0/rank1"), 0);
-  const auto end = graph.Find("all0/all/rank1");
+  const auto end = graph.Find("all0/rank1");
   ASSERT_GE(end, 0);
   EXPECT_EQ(graph.ops[static_cast<std::size_t>(end)].colocate, "rank1");
   EXPECT_EQ(graph.ops[static_cast<std::size_t>(graph.Find("use0_1"))].inputs[0].op, end);
+  EXPECT_THAT(graph.collectives(), ElementsAre(ElementsAre(end - 1, end)));
+  WriteGraph(folder / "members.json", graph);
+  EXPECT_EQ(PrintGraph(ReadGraph(folder / "members.json")), PrintGraph(graph));
 }
 
 TEST(Collectives, RefusesWhatMakesNoSense) {
   const auto error = RefusalOf;
   EXPECT_THAT(error(Graph("AllReduce", 1, 8, {8})), HasSubstr("op 'all0': a collective of 1 rank"));
   EXPECT_THAT(error(Graph("AllReduce", 2, 8, {8})), HasSubstr("has 1 outputs, but must have one for each"));
-  EXPECT_THAT(error(Graph("AllReduce", 2, 8, {8, 4})), HasSubstr("output 1 has 4 bytes, but must have 8"));
-  EXPECT_THAT(error(Graph("ReduceScatter", 2, 8, {8, 8})), HasSubstr("output 0 has 8 bytes, but must have"));
-  EXPECT_THAT(error(Graph("AllGather", 2, 8, {8, 8})), HasSubstr("output 0 has 8 bytes, but must have 16"));
+  EXPECT_THAT(error(Graph("AllReduce", 2, 8, {8, 4})), HasSubstr("its output has 4 bytes, but must have 8"));
+  EXPECT_THAT(error(Graph("ReduceScatter", 2, 8, {8, 8})),
+              HasSubstr("its output has 8 bytes, but must have 4"));
+  EXPECT_THAT(error(Graph("AllGather", 2, 8, {8, 8})), HasSubstr("its output has 8 bytes, but must have 16"));
   sim::OpGraph twice = Graph("AllReduce", 2, 8, {8, 8});
   twice.ops[2].inputs[1] = twice.ops[2].inputs[0];
   twice.Finish();
@@ -419,18 +525,21 @@ TEST(Collectives, RefusesWhatMakesNoSense) {
   sim::OpGraph unlike = Graph("AllReduce", 2, 8, {8, 8});
   unlike.ops[1].outputs[0].bytes = 4;
   unlike.Finish();
-  EXPECT_THAT(error(unlike), HasSubstr("adds tensors of 8 and 4 bytes"));
-  unlike.ops[2].type = "Broadcast";
-  EXPECT_THAT(error(unlike), HasSubstr("copies into tensors of 8 and 4 bytes"));
-  EXPECT_THAT(error(Graph("AllToAll", 2, 9, {9, 9})), HasSubstr("output 0 has 9 bytes, but must have 8"));
+  for (const char* type : {"AllReduce", "Broadcast"}) {
+    unlike.ops[2].type = type;
+    EXPECT_THAT(error(unlike),
+                HasSubstr("takes 4 bytes, but 'all0/rank0', another rank of it, 8; they must be"));
+  }
+  EXPECT_THAT(error(Graph("AllToAll", 2, 9, {9, 9})), HasSubstr("its output has 9 bytes, but must have 8"));
   for (const sim::Attribute& root : {sim::Attribute{std::int64_t{2}}, {std::int64_t{-1}}, {std::string("x")}})
-    EXPECT_THAT(error(WithRoot(Graph("Reduce", 2, 8, {8, 8}), root)), StartsWith("op 'all0': `root` must"));
-  EXPECT_THAT(error(WithRoot(Graph("AllReduce", 2, 8, {8, 8}), {std::int64_t{0}})),
-              HasSubstr("has attributes, but AllReduce must have none"));
-  sim::OpGraph more = WithRoot(Graph("Reduce", 2, 8, {8, 8}), {std::int64_t{0}});
-  more.ops[2].attributes.emplace_back("stage", sim::Attribute{std::int64_t{1}});
-  more.Finish();
-  EXPECT_THAT(error(more), HasSubstr("has attributes but `root`, but Reduce must have none"));
+    EXPECT_THAT(error(WithRoot(Graph("Reduce", 2, 8, {8, 8}), root)),
+                StartsWith("op 'all0/rank0': `root` must"));
+  for (const std::int64_t stride : {0, 20'000}) {
+    sim::OpGraph symmetric = Graph("AllReduce", 1, 8, {8});
+    symmetric.ops[1].attributes = {{"ranks", {std::int64_t{2}}}, {"stride", {stride}}};
+    symmetric.Finish();
+    EXPECT_THAT(error(symmetric), HasSubstr("op 'all0': `stride` must be a whole number from 1 to 16384"));
+  }
 }
 
 }  // namespace

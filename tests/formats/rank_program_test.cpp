@@ -1,7 +1,7 @@
 // The program of one rank, written out for all of them.
 #include "sim/formats/rank_program.h"
 
-#include "sim/formats/collectives.h"
+#include "sim/collectives.h"
 #include "sim/formats/formats.h"
 #include "tests/testing.h"
 
@@ -35,9 +35,10 @@ TEST(RankProgram, IsTheGraphOfAllRanks) {
     {"name": "rank1/x", "type": "Placeholder", "outputs": [{"bytes": 400}], "group": "rank1", "colocate": "rank1"},
     {"name": "rank0/part", "type": "MatMul", "inputs": ["rank0/x"], "flops": 10, "outputs": [{"bytes": 400}], "group": "rank0/layer", "colocate": "rank0"},
     {"name": "rank1/part", "type": "MatMul", "inputs": ["rank1/x"], "flops": 10, "outputs": [{"bytes": 400}], "group": "rank1/layer", "colocate": "rank1"},
-    {"name": "sum", "type": "AllReduce", "inputs": ["rank0/part", "rank1/part"], "outputs": [{"bytes": 400}, {"bytes": 400}]},
-    {"name": "rank0/last", "type": "Relu", "inputs": ["sum:0"], "outputs": [{"bytes": 400}], "group": "rank0", "colocate": "rank0"},
-    {"name": "rank1/last", "type": "Relu", "inputs": ["sum:1"], "outputs": [{"bytes": 400}], "group": "rank1", "colocate": "rank1"}]})");
+    {"name": "rank0/sum", "type": "AllReduce", "inputs": ["rank0/part"], "outputs": [{"bytes": 400, "alias": "rank0/part"}], "group": "rank0", "colocate": "rank0", "collective": 7, "attributes": {"ranks": 2, "module": "layer"}},
+    {"name": "rank1/sum", "type": "AllReduce", "inputs": ["rank1/part"], "outputs": [{"bytes": 400, "alias": "rank1/part"}], "group": "rank1", "colocate": "rank1", "collective": 7, "attributes": {"ranks": 2, "module": "layer"}},
+    {"name": "rank0/last", "type": "Relu", "inputs": ["rank0/sum"], "outputs": [{"bytes": 400}], "group": "rank0", "colocate": "rank0"},
+    {"name": "rank1/last", "type": "Relu", "inputs": ["rank1/sum"], "outputs": [{"bytes": 400}], "group": "rank1", "colocate": "rank1"}]})");
   EXPECT_EQ(PrintGraph(Read(Program(Of(2)))), PrintGraph(all));
 }
 
@@ -47,8 +48,10 @@ TEST(RankProgram, PlacesRanksAndNothingElse) {
 
 TEST(RankProgram, PartsOfASumMayDifferByAByte) {
   const sim::OpGraph graph = Read(Program(R"(ReduceScatter", "attributes": {"ranks": 3})", 134));
-  EXPECT_FALSE(HasCollectives(graph));
-  EXPECT_GE(graph.Find("rank2/last"), 0);
+  for (int rank = 0; rank < 3; ++rank) {
+    const auto member = graph.Find("rank" + std::to_string(rank) + "/sum");
+    EXPECT_EQ(graph.ops[static_cast<std::size_t>(member)].outputs[0].bytes, rank < 2 ? 133 : 134);
+  }
 }
 
 // Of 400 bytes each of three ranks gives 133, 133 and 134.
@@ -56,31 +59,25 @@ TEST(RankProgram, ExchangesItsParts) {
   const sim::OpGraph graph = Read(Program(R"(AllToAll", "attributes": {"ranks": 3})"));
   for (int rank = 0; rank < 3; ++rank) {
     const sim::Op& ends =
-        graph.ops[static_cast<std::size_t>(graph.Find("sum/all/rank" + std::to_string(rank)))];
+        graph.ops[static_cast<std::size_t>(graph.Find("rank" + std::to_string(rank) + "/sum"))];
     EXPECT_EQ(ends.outputs[0].bytes, 3 * (rank < 2 ? 133 : 134));
   }
   EXPECT_THAT(ProgramError(Program(R"(AllToAll", "attributes": {"ranks": 2})", 300)),
-              HasSubstr("op 'sum': output 0 has 300 bytes, but must have 400"));
+              HasSubstr("op 'rank0/sum': its output has 300 bytes, but must have 400"));
 }
 
+// A framework's `root` of another meaning, which is no whole number, is forgotten.
 TEST(RankProgram, KeepsTheRoot) {
-  const sim::OpGraph graph =
-      Read(Program(R"(Broadcast", "attributes": {"ranks": 3, "root": 1, "module": "m"})"));
-  const sim::Op& op = graph.ops[static_cast<std::size_t>(graph.Find("sum/chunk0/rank1"))];
-  EXPECT_EQ(op.inputs[0].op, graph.Find("sum/rank1"));
-}
-
-// A framework's `root` of another meaning, as its other attributes: of a type that has none, or no whole number.
-TEST(RankProgram, ForgetsWhatIsNoRoot) {
-  const auto read = [](const std::string& type, const std::string& root, int bytes) {
-    return PrintGraph(Read(Program(type + R"(", "attributes": {"ranks": 2)" + root + "}", bytes)));
+  const auto root = [](const std::string& type, const std::string& text) {
+    const sim::OpGraph graph =
+        Read(Program(type + R"(", "attributes": {"ranks": 3, "module": "m")" + text + "}", 400));
+    return sim::CollectivesOf(graph).at(0).root;
   };
-  EXPECT_EQ(read("AllReduce", R"(, "root": 1)", 400), read("AllReduce", "", 400));
-  EXPECT_EQ(read("AllGather", R"(, "root": "self")", 800), read("AllGather", "", 800));
-  EXPECT_EQ(read("Broadcast", R"(, "root": "self")", 400), read("Broadcast", "", 400));
-  EXPECT_NE(read("Broadcast", R"(, "root": 1)", 400), read("Broadcast", "", 400));
+  EXPECT_EQ(root("Broadcast", R"(, "root": 1)"), 1);
+  EXPECT_EQ(root("Broadcast", R"(, "root": "self")"), 0);
+  EXPECT_EQ(root("AllReduce", R"(, "root": 1)"), 0);
   EXPECT_THAT(ProgramError(Program(R"(Reduce", "attributes": {"ranks": 2, "root": 2})")),
-              HasSubstr("op 'sum': `root` must be a rank, a whole number from 0 to 1"));
+              HasSubstr("op 'rank0/sum': `root` must be a whole number from 0 to 1"));
 }
 
 TEST(RankProgram, WhatDoesNotFitIsRefused) {
@@ -88,7 +85,7 @@ TEST(RankProgram, WhatDoesNotFitIsRefused) {
   EXPECT_THAT(ProgramError(Program(R"(AllReduce", "attributes": {"ranks": "all"})")),
               HasSubstr("must be a whole number"));
   EXPECT_THAT(ProgramError(Program(R"(AllGather", "attributes": {"ranks": 2})")),
-              HasSubstr("output 0 has 400 bytes, but must have 800"));
+              HasSubstr("its output has 400 bytes, but must have 800"));
   EXPECT_THAT(ProgramError(Program(
                   Of(2), 400,
                   R"(, {"name": "two", "type": "AllReduce", "inputs": ["x"], "outputs": [{"bytes": 400}],

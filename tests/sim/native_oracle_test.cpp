@@ -152,6 +152,37 @@ TEST(NativeOracle, RunsOnSoloDevicesAgreeOnRandomCases) {
   EXPECT_GT(transfers, cases * 10);
 }
 
+// Both say that a case never ends, or both how.
+TEST(NativeOracle, EngineAndOracleAgreeOnCollectives) {
+  const std::uint64_t cases = OracleCases();
+  std::uint64_t deadlocks = 0, collectives = 0;
+  for (std::uint64_t seed = 1; seed <= cases; ++seed) {
+    const RandomCase c = MakeRandomCase(seed, {.max_ops = 50, .collectives = true});
+    const Problem problem(c.graph, c.cluster, c.costs, std::make_shared<RandomPrices>(seed % 2 == 0));
+    const auto simulator = MakeSimulator(problem);
+    Dice dice(seed);
+    for (int i = 0; i < 3; ++i) {
+      const Placement placement = i == 0 ? c.placement : MakeRandomPlacement(c.graph, c.cluster, dice);
+      std::optional<Outcome> expected;
+      const std::string error = tests::ErrorOf([&] {
+        expected = OracleRun(c.graph, c.cluster, c.costs, placement, problem.collective_prices().get());
+      });
+      const std::string refused = tests::ErrorOf([&] { simulator->Run(placement); });
+      ASSERT_EQ(error.empty(), refused.empty()) << error << refused << PrintCase(c);
+      deadlocks += error.empty() ? 0 : 1;
+      collectives += c.graph.collectives().size();
+      if (!expected) continue;
+      const Outcome actual = simulator->Run(placement, {RunOptions::Record::kTimeline, {}});
+      ASSERT_EQ("", FirstDifference(*expected, actual, c.graph, c.cluster)) << i << PrintCase(c);
+      RandomCase placed = c;
+      placed.placement = placement;
+      ASSERT_EQ("", DifferenceOfCutoffs(*simulator, placed, actual)) << i << PrintCase(c);
+    }
+  }
+  EXPECT_GT(deadlocks, cases / 100);
+  EXPECT_GT(collectives, cases * 2);
+}
+
 // Scratch of one run must not leak into the next.
 TEST(NativeOracle, OneSimulatorRunsManyPlacements) {
   for (std::uint64_t seed = 1; seed <= OracleCases() / 50; ++seed) {

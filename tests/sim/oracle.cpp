@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "sim/base/error.h"
+#include "sim/collectives.h"
+#include "sim/native/ring_prices.h"
 #include "tests/sim/oracle_links.h"
 
 namespace stowplan::sim {
@@ -21,6 +23,7 @@ constexpr std::int64_t kRateUnit = 720720;  // S / 10^12 of section 3
 
 // Section 1: an output of an op, or output -1: the op itself (control).
 using Dependency = TensorRef;
+constexpr std::int32_t kTurn = -3;                                   // that it has been issued (section 11)
 using TransferKey = std::tuple<OpIndex, std::int32_t, DeviceIndex>;  // producer, output, destination
 // Section 5: bytes of one output, where it was made or where it was received.
 using StorageKey = std::pair<DeviceIndex, TensorRef>;
@@ -51,6 +54,15 @@ struct Transfer {
   Wide left = 0;  // [10^-15 B]
 };
 
+// Section 11.
+struct Joined {
+  std::set<OpIndex> members;
+  std::set<DeviceIndex> devices;  // of the members
+  Picos price = 0;
+  Picos end = kNever;  // while it runs
+  bool ended = false;
+};
+
 struct Thread {
   std::vector<OpIndex> issuable;  // in the order of becoming so
   std::vector<OpIndex> list;      // the order to keep, where one is given
@@ -61,8 +73,9 @@ struct Thread {
 
 class Oracle {
  public:
-  Oracle(const OpGraph& graph, const Cluster& cluster, const CostTable& costs, const Placement& placement)
-      : graph_(graph), cluster_(cluster), costs_(costs), placement_(placement) {}
+  Oracle(const OpGraph& graph, const Cluster& cluster, const CostTable& costs, const Placement& placement,
+         const CollectivePrices& prices)
+      : graph_(graph), cluster_(cluster), costs_(costs), placement_(placement), prices_(prices) {}
 
   Outcome Run() {
     Prepare();
@@ -73,7 +86,9 @@ class Oracle {
       if (next == kNever) break;
       Advance(next);
     }
-    for (OpIndex op = 0; op < graph_.size(); ++op) STOWPLAN_CHECK(ended_.contains(op));
+    for (OpIndex op = 0; op < graph_.size(); ++op) {
+      if (!ended_.contains(op)) throw InputError("collectives that wait for one another");
+    }
     for (const Transfer& transfer : transfers_) {
       STOWPLAN_CHECK(transfer.ended);
       out_.transfers.push_back(transfer.times);
@@ -121,6 +136,7 @@ class Oracle {
       }
     }
     FindHolders();
+    FindCollectives();
     for (OpIndex i = 0; i < graph_.size(); ++i) {
       Allocate(Where(i), i, OutOfMemory::What::kPersistent, Rounded(op(i).persistent_bytes, Where(i)));
     }
@@ -129,9 +145,80 @@ class Oracle {
     if (listed) {
       const auto& order = placement_.order.empty() ? graph_.topological_order() : placement_.order;
       for (const OpIndex i : order) ThreadOf(Where(i)).list.push_back(i);
+    } else {
+      OrderMembers();
     }
     for (OpIndex i = 0; i < graph_.size(); ++i) {
       if (missing_to_issue_[i].empty()) ThreadOf(Where(i)).issuable.push_back(i);
+    }
+  }
+
+  // ---- collectives (section 11)----
+
+  void FindCollectives() {
+    communicator_.resize(cluster_.devices.size());
+    for (const sim::Collective& collective : CollectivesOf(graph_)) {
+      Joined joined;
+      joined.members.insert(collective.members.begin(), collective.members.end());
+      for (const OpIndex i : collective.members) {
+        joined.devices.insert(Where(i));
+        collective_of_[i] = collectives_.size();
+      }
+      const auto devices = DevicesOf(collective, graph_, cluster_, placement_.device);
+      joined.price = prices_.TimeOf({collective.type, collective.bytes, devices});
+      collectives_.push_back(joined);
+    }
+  }
+  bool IsMember(OpIndex i) const { return collective_of_.contains(i); }
+
+  // Where no list orders them: each one waits for the issue of the one before it on its device.
+  void OrderMembers() {
+    std::map<DeviceIndex, OpIndex> last;
+    for (const OpIndex i : graph_.topological_order()) {
+      if (!IsMember(i)) continue;
+      const auto before = last.find(Where(i));
+      if (before != last.end()) {
+        next_member_[before->second] = i;
+        missing_to_issue_[i].insert({before->second, kTurn});
+      }
+      last[Where(i)] = i;
+    }
+  }
+
+  bool RunsCollective(DeviceIndex d) const {
+    const auto& queue = communicator_[static_cast<std::size_t>(d)];
+    return !queue.empty() && collectives_[queue.front()].end < kNever;
+  }
+
+  void StartCollectives(std::set<OpIndex>& starting) {
+    for (std::size_t c = 0; c < collectives_.size(); ++c) {
+      Joined& joined = collectives_[c];
+      if (joined.end < kNever || joined.ended) continue;
+      const bool heads = std::ranges::all_of(joined.devices, [&](DeviceIndex d) {
+        const auto& queue = communicator_[static_cast<std::size_t>(d)];
+        return !queue.empty() && queue.front() == c;
+      });
+      const bool there = std::ranges::all_of(
+          joined.members, [&](OpIndex i) { return issued_.contains(i) && missing_to_start_[i].empty(); });
+      if (!heads || !there) continue;
+      joined.end = now_ + joined.price;
+      for (const OpIndex i : joined.members) {
+        Times(i).start = now_;
+        starting.insert(i);
+      }
+    }
+  }
+
+  void EndCollectives(std::set<std::pair<DeviceIndex, OpIndex>>& ending) {
+    for (Joined& joined : collectives_) {
+      if (joined.end != now_) continue;
+      joined.end = kNever;
+      joined.ended = true;
+      for (const OpIndex i : joined.members) ending.insert({Where(i), i});
+      for (const DeviceIndex d : joined.devices) {
+        auto& queue = communicator_[static_cast<std::size_t>(d)];
+        queue.erase(queue.begin());
+      }
     }
   }
 
@@ -208,7 +295,10 @@ class Oracle {
 
   // The local consumers of an op learn that it has been issued (accelerators) or has ended.
   void VisitLocal(OpIndex producer, bool ended) {
-    for (const OpIndex consumer : consumers_[producer]) {
+    std::set<OpIndex> visited = consumers_[producer];
+    if (!ended && next_member_.contains(producer)) visited.insert(next_member_[producer]);
+    for (const OpIndex consumer : visited) {
+      if (!ended) MayBecomeIssuable(consumer, {producer, kTurn});
       if (Where(consumer) != Where(producer)) continue;
       const std::set<Dependency> waiting = missing_to_start_[consumer];
       for (const Dependency& d : waiting) {
@@ -236,13 +326,16 @@ class Oracle {
   }
 
   bool EndOps(std::vector<OpIndex>& ended_ops) {
+    std::set<std::pair<DeviceIndex, OpIndex>> ending;  // by device, then op
     for (auto& [d, running] : running_) {
       for (const auto& [i, left] : running) {
-        if (left <= 0) ended_ops.push_back(i);
+        if (left <= 0) ending.insert({d, i});
       }
     }
-    for (const OpIndex i : ended_ops) {  // by device, then op: the order of the maps
-      running_[Where(i)].erase(i);
+    EndCollectives(ending);
+    for (const auto& [d, i] : ending) {
+      ended_ops.push_back(i);
+      running_[d].erase(i);
       ended_.insert(i);
       Times(i).end = now_;
       Thread& thread = ThreadOf(Where(i));
@@ -316,9 +409,17 @@ class Oracle {
         if (thread.due == now_) {
           const OpIndex i = thread.op;
           thread.due = kNever;
-          if (!PerProcess() || !IsCpu(Where(i))) thread.op = -1;
+          if (!PerProcess() || !IsCpu(Where(i)) || IsMember(i)) thread.op = -1;
           Times(i).issue = now_;
-          queue_[static_cast<std::size_t>(Where(i))].push_back(i);
+          issued_.insert(i);
+          if (IsMember(i)) {
+            auto& queue = communicator_[static_cast<std::size_t>(Where(i))];
+            const bool is_there = collectives_[collective_of_[i]].ended ||
+                                  std::ranges::find(queue, collective_of_[i]) != queue.end();
+            if (!is_there) queue.push_back(collective_of_[i]);
+          } else {
+            queue_[static_cast<std::size_t>(Where(i))].push_back(i);
+          }
           VisitLocal(i, /*ended=*/false);
           changed = true;
         }
@@ -346,6 +447,7 @@ class Oracle {
         starting.insert(i);
       }
     }
+    StartCollectives(starting);
     for (const OpIndex i : starting) {
       Bytes request = Rounded(op(i).workspace_bytes, Where(i));
       for (const Output& o : op(i).outputs) {
@@ -476,7 +578,8 @@ class Oracle {
     const bool copying = std::any_of(transfers_.begin(), transfers_.end(), [&](const Transfer& t) {
       return IsMoving(t) && t.latency + t.moving > 0 && (t.times.from == d || t.times.to == d);
     });
-    return alone * (copying ? device(d).overlap_copy_ppm : kPpm);
+    return alone * std::min(copying ? device(d).overlap_copy_ppm : kPpm,
+                            RunsCollective(d) ? device(d).overlap_collective_ppm : kPpm);
   }
 
   Picos NextInstant() const {
@@ -493,6 +596,7 @@ class Oracle {
       if (!t.ended) next = std::min({next, t.fixed_end, t.flow_begin});
     }
     for (const Thread& thread : threads_) next = std::min(next, thread.due);
+    for (const Joined& joined : collectives_) next = std::min(next, joined.end);
     return next;
   }
 
@@ -519,6 +623,7 @@ class Oracle {
   const Cluster& cluster_;
   const CostTable& costs_;
   const Placement& placement_;
+  const CollectivePrices& prices_;
 
   Picos now_ = 0;
   std::map<OpIndex, std::set<OpIndex>> consumers_;
@@ -531,16 +636,21 @@ class Oracle {
   std::vector<Thread> threads_;
   std::vector<std::vector<OpIndex>> queue_;                 // by device, issued and not started
   std::map<DeviceIndex, std::map<OpIndex, Wide>> running_;  // remaining work [1/S ps]
-  std::set<OpIndex> ended_;
-  std::vector<Transfer> transfers_;  // the index is the queue number
+  std::set<OpIndex> issued_, ended_;
+  std::vector<Joined> collectives_;
+  std::map<OpIndex, std::size_t> collective_of_;
+  std::map<OpIndex, OpIndex> next_member_;              // without lists: of its device
+  std::vector<std::vector<std::size_t>> communicator_;  // by device, collectives in the order of their places
+  std::vector<Transfer> transfers_;                     // the index is the queue number
   Outcome out_;
 };
 
 }  // namespace
 
 Outcome OracleRun(const OpGraph& graph, const Cluster& cluster, const CostTable& costs,
-                  const Placement& placement) {
-  return Oracle(graph, cluster, costs, placement).Run();
+                  const Placement& placement, const CollectivePrices* prices) {
+  const RingPrices rings(cluster);
+  return Oracle(graph, cluster, costs, placement, prices != nullptr ? *prices : rings).Run();
 }
 
 }  // namespace stowplan::sim

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "sim/cluster.h"
+#include "sim/collective_prices.h"
 #include "sim/cost_model.h"
 #include "sim/op_graph.h"
 #include "sim/outcome.h"
@@ -13,8 +14,8 @@
 namespace stowplan::sim {
 
 // Everything is recorded: ops, transfers in queue order, memory points. The placement must satisfy
-// CheckPlacement().
+// CheckPlacement(). `prices`: of collectives; none = rings. Throws InputError for a deadlock of collectives.
 Outcome OracleRun(const OpGraph& graph, const Cluster& cluster, const CostTable& costs,
-                  const Placement& placement);
+                  const Placement& placement, const CollectivePrices* prices = nullptr);
 
 }  // namespace stowplan::sim

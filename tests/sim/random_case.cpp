@@ -18,6 +18,7 @@ constexpr Picos kMicro = kPicosPerMicro;
 struct Numbers {
   bool ties = false;
   bool extreme = false;
+  bool collectives = false;
   std::vector<Picos> costs;
   std::vector<Bytes> sizes;
   std::vector<std::int64_t> bandwidths;
@@ -33,7 +34,7 @@ struct Numbers {
   }
 
   Numbers(const CaseShape& shape, Dice& dice)
-      : ties(shape.may_tie && dice.Percent(50)), extreme(shape.extreme) {
+      : ties(shape.may_tie && dice.Percent(50)), extreme(shape.extreme), collectives(shape.collectives) {
     if (extreme) {
       sizes = Magnitudes(kMaxBytes, dice);
       bandwidths = Magnitudes(std::int64_t{1} << 50, dice);
@@ -95,6 +96,34 @@ void AddOutputs(Op& op, bool chain, const Numbers& numbers, Dice& dice) {
   }
 }
 
+// Of some of the ops from `i` on; each reads a tensor of one before. Returns the op behind them.
+OpIndex AddCollective(OpGraph& graph, OpIndex i, const Numbers& numbers, Dice& dice) {
+  const OpIndex first = i;
+  const auto ranks = static_cast<OpIndex>(dice.Between(2, 4));
+  const auto type = dice.OneOf<std::string>({"AllReduce", "ReduceScatter", "AllGather", "AllToAll"});
+  if (first + ranks > graph.size()) return first;
+  for (; i < first + ranks; ++i) {
+    Op& op = graph.ops[static_cast<std::size_t>(i)];
+    op.name = "op" + std::to_string(i);
+    op.type = type;
+    op.collective = first;
+    auto producer = static_cast<OpIndex>(first - dice.Between(1, std::min<OpIndex>(first, 8)));
+    while (producer > 0 && graph.ops[static_cast<std::size_t>(producer)].outputs.empty()) --producer;
+    std::vector<Output>& made = graph.ops[static_cast<std::size_t>(producer)].outputs;
+    if (made.empty()) made.emplace_back().bytes = numbers.Size(dice);
+    op.inputs = {{producer, 0}};
+    Output& output = op.outputs.emplace_back();
+    output.bytes = numbers.Size(dice);
+    if (type == "AllReduce") {
+      output.storage = Output::Storage::kInput;
+      output.alias = op.inputs.front();
+    }
+    if (dice.Percent(20)) op.control = {static_cast<OpIndex>(dice.Between(0, first - 1))};
+    if (dice.Percent(20)) op.framework_ops = static_cast<std::int32_t>(dice.Between(0, 3));
+  }
+  return i;
+}
+
 // Moves op `from[i]` to place i; references follow.
 void Permute(OpGraph& graph, const std::vector<OpIndex>& from) {
   std::vector<OpIndex> to(from.size());
@@ -131,6 +160,8 @@ OpGraph MakeGraph(const CaseShape& shape, const Numbers& numbers, Dice& dice) {
   graph.ops.resize(static_cast<std::size_t>(n));
   const bool colocated = dice.Percent(30);
   for (OpIndex i = 0; i < n; ++i) {
+    if (shape.collectives && i > 3 && dice.Percent(12)) i = AddCollective(graph, i, numbers, dice);
+    if (i == n) break;
     Op& op = graph.ops[static_cast<std::size_t>(i)];
     op.name = "op" + std::to_string(i);
     op.type = dice.OneOf<std::string>(
@@ -192,6 +223,8 @@ Device MakeDevice(DeviceIndex d, const Numbers& numbers, Dice& dice) {
   if (dice.Percent(30))
     device.overlap_copy_ppm = dice.OneOf<std::int64_t>({500'000, 900'000, dice.Between(1000, kPpm)});
   device.launch_cost = dice.Between(0, 6) * kMicro;
+  if (numbers.collectives && dice.Percent(40))
+    device.overlap_collective_ppm = dice.OneOf<std::int64_t>({500'000, 800'000, dice.Between(1000, kPpm)});
   if (numbers.extreme) MakeExtreme(device, dice);
   return device;
 }
@@ -391,6 +424,16 @@ RandomCase MakeRandomCase(Dice& dice, const CaseShape& shape) {
   made.placement = MakeRandomPlacement(made.graph, made.cluster, dice);
   CheckPlacement(made.graph, made.cluster, made.placement);
   return made;
+}
+
+Picos RandomPrices::TimeOf(const CollectiveShape& collective) const {
+  std::uint64_t hash =
+      static_cast<std::uint64_t>(collective.type) * 31 + static_cast<std::uint64_t>(collective.bytes);
+  for (const DeviceIndex device : collective.devices)
+    hash = (hash ^ static_cast<std::uint64_t>(device)) * 0x9e3779b97f4a7c15U;
+  const auto number = static_cast<Picos>(hash >> 40);
+  if (number % 7 == 0) return 0;
+  return ties_ ? number % 6 * kMicro : number % (20 * kMicro);
 }
 
 std::string PrintCase(const RandomCase& random_case) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "sim/cluster.h"
+#include "sim/collective_prices.h"
 #include "sim/cost_model.h"
 #include "sim/op_graph.h"
 #include "sim/placement.h"
@@ -55,7 +56,18 @@ struct CaseShape {
   bool chain = false;        // each op reads one output of the one before: never two transfers at a time
   bool solo = false;         // each device has its own thread and runs one op at a time at a fixed rate
   bool extreme = false;      // any number up to its limit: Problem may refuse the case
+  bool collectives = false;  // some ops are members of collectives, with RandomPrices
   std::string interconnect;  // empty = any
+};
+
+// Of any shape some time, the same for the same shape; some take none.
+class RandomPrices final : public CollectivePrices {
+ public:
+  explicit RandomPrices(bool ties) : ties_(ties) {}
+  Picos TimeOf(const CollectiveShape& collective) const override;
+
+ private:
+  bool ties_;
 };
 
 struct RandomCase {

@@ -61,7 +61,7 @@
 
   // ---- timeline -------------------------------------------------------------------------------------
 
-  const kPath = ['op', 'transfer', 'dispatch', 'waiting'];
+  const kPath = ['op', 'transfer', 'dispatch', 'waiting', 'collective'];
 
   function timeline(root) {
     const canvas = root.querySelector('canvas');
@@ -192,7 +192,7 @@
       if (row.kind === 'link') return colours.device[(lane.d ? run.transfers.from[lane.i[i]] : lane.device) % kColours] || colours.soft;
       const kind = kPath[lane.k[i]];
       if (kind === 'op') return colours.device[lane.v[i] % kColours];
-      return kind === 'transfer' ? colours.ink : kind === 'dispatch' ? colours.soft : colours.rule;
+      return kind === 'transfer' || kind === 'collective' ? colours.ink : kind === 'dispatch' ? colours.soft : colours.rule;
     }
 
     function drawSlices(row) {

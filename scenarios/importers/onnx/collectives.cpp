@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "scenarios/importers/onnx/node_rules.h"
-#include "sim/formats/collectives.h"
+#include "sim/collectives.h"
 
 namespace stowplan::scenarios::onnx_import {
 
@@ -21,8 +21,8 @@ std::vector<InferredOutput> InferCollective(const onnx::NodeProto& node,
   if (inputs.size() != 1 || inputs[0] == nullptr || node.output_size() != 1)
     Refuse("takes and gives one tensor");
   const std::int64_t ranks = RanksOf(node);
-  if (ranks < 1 || ranks > formats::kMostRanks)
-    Refuse("its group_size must be 1 to " + std::to_string(formats::kMostRanks));
+  if (ranks < 1 || ranks > sim::kMostRanks)
+    Refuse("its group_size must be 1 to " + std::to_string(sim::kMostRanks));
   InferredOutput output;
   output.is_tensor = true;
   output.elem_type = inputs[0]->elem_type;
