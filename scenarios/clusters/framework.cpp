@@ -54,6 +54,18 @@ bool IsPipeline(const sim::OpGraph& graph) {
          });
 }
 
+// As many as a traced process used. Measured side by side, its ops slow one another no further.
+void OpenStreams(sim::Cluster& cluster, const sim::OpGraph& graph) {
+  constexpr double kMost = 1024;
+  const double told = sim::FindNumber(graph.attributes, "streams").value_or(0);
+  const int streams = static_cast<int>(std::clamp(told, 0.0, kMost));
+  for (sim::Device& device : cluster.devices) {
+    if (device.device_class != sim::DeviceClass::kGpu || device.streams >= streams) continue;
+    device.streams = streams;
+    device.concurrency_ppm.assign(static_cast<std::size_t>(streams), sim::kPpm);
+  }
+}
+
 }  // namespace
 
 void FillFromFramework(sim::Cluster& cluster, const sim::OpGraph& graph, const std::string& reserve) {
@@ -64,6 +76,7 @@ void FillFromFramework(sim::Cluster& cluster, const sim::OpGraph& graph, const s
   }
   if (dispatch.automatic_order) dispatch.order = sim::Dispatch::Order::kProgram;
   dispatch.automatic_per = dispatch.automatic_order = false;
+  OpenStreams(cluster, graph);
 
   const Reserve kept = ParseReserve(reserve.empty() ? kReserve : reserve);
   bool taken = false;
