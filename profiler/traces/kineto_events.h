@@ -11,7 +11,7 @@ namespace stowplan::profiler {
 struct EventTexts {
   std::vector<std::string_view> events;  // of `json`: objects, in their order
   std::string rest;                      // the text with an empty list in their place
-  bool cut = false;                      // the text ends before the list or the object does, whose end is made up then
+  bool cut = false;  // the text ends before the list or the object does, whose end is made up then
 };
 
 // Of an object with a list "traceEvents". Nothing where that is not what it looks like: brackets are counted here, nothing is

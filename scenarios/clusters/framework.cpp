@@ -43,7 +43,8 @@ Reserve ParseReserve(const std::string& text) {
 }
 
 bool HasRanks(const sim::OpGraph& graph) {
-  return std::ranges::any_of(graph.ops, [](const sim::Op& op) { return op.type == "CollectiveBegin"; });
+  return sim::FindNumber(graph.attributes, "traced_ranks").value_or(1) > 1 ||
+         std::ranges::any_of(graph.ops, [](const sim::Op& op) { return op.type == "CollectiveBegin"; });
 }
 
 // As the engine sees it: an order of micro-batches needs more than one of them.

@@ -1,14 +1,19 @@
 // Steps of a Kineto trace, simulated on one GPU: a step that was recorded takes as long as it took.
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "problem/loaded_problem.h"
 #include "scenarios/importers/trace.h"
+#include "scenarios/importers/trace/job.h"
 #include "sim/base/error.h"
 #include "sim/simulator.h"
 #include "tests/testing.h"
 
 namespace stowplan::problem {
 namespace {
+
+using tests::ErrorOf;
 
 // Records of a step made by hand [us].
 class Step {
@@ -42,9 +47,9 @@ class Step {
   }
   Step& Event(const std::string& category, const std::string& name, double start, double takes,
               const std::string& args) {
-    events_.push_back(
-        fmt::format(R"({{"ph": "X", "cat": "{}", "name": "{}", "pid": 1, "tid": 1, "ts": {}, "dur": {}, "args": {{{}}}}})",
-                    category, name, start, takes, args));
+    events_.push_back(fmt::format(
+        R"({{"ph": "X", "cat": "{}", "name": "{}", "pid": 1, "tid": 1, "ts": {}, "dur": {}, "args": {{{}}}}})",
+        category, name, start, takes, args));
     return *this;
   }
   std::vector<std::string> events_;
@@ -72,8 +77,8 @@ double Traced(const sim::OpGraph& graph) {
 }
 
 const sim::Op& OpOf(const sim::OpGraph& graph, const std::string& part) {
-  const auto found =
-      std::ranges::find_if(graph.ops, [&](const sim::Op& op) { return op.name.find(part) != std::string::npos; });
+  const auto found = std::ranges::find_if(
+      graph.ops, [&](const sim::Op& op) { return op.name.find(part) != std::string::npos; });
   STOWPLAN_CHECK(found != graph.ops.end());
   return *found;
 }
@@ -136,7 +141,8 @@ TEST(TracedStep, ACopyThatBlocksIsWaitedFor) {
 TEST(TracedStep, StreamsRunSideBySide) {
   Step step;
   step.Launch(0, 5, 1).Kernel(7, 10, 1000, 1, "whole");
-  for (int i = 0; i < 3; ++i) step.Launch(20 + 10 * i, 5, i + 2).Kernel(20, 30 + 200 * i, 190, i + 2, "aside");
+  for (int i = 0; i < 3; ++i)
+    step.Launch(20 + 10 * i, 5, i + 2).Kernel(20, 30 + 200 * i, 190, i + 2, "aside");
   step.Launch(60, 5, 5).Kernel(24, 622, 700, 5, "behind");
   const sim::OpGraph graph = Read(step).graph;
   EXPECT_EQ(sim::FindNumber(graph.attributes, "streams"), 3);
@@ -162,7 +168,8 @@ TEST(TracedStep, KernelsOfAnOpAndOfACudaGraph) {
   step.Kernel(7, 10, 8, 1, "a").Kernel(7, 19, 8, 2, "b");
   step.Call("cudaGraphLaunch", 50, 10, 3);
   for (int i = 0; i < 3; ++i)
-    step.Kernel(7, 65 + 10 * i, 15, 3, fmt::format("node{}", i), fmt::format(R"(, "graph id": 4, "graph node id": {})", i));
+    step.Kernel(7, 65 + 10 * i, 15, 3, fmt::format("node{}", i),
+                fmt::format(R"(, "graph id": 4, "graph node id": {})", i));
   const sim::OpGraph graph = Read(step).graph;
   ASSERT_EQ(graph.size(), 4);
   EXPECT_EQ(graph.ops[0].type, "LayerNorm");
@@ -172,13 +179,15 @@ TEST(TracedStep, KernelsOfAnOpAndOfACudaGraph) {
 
 TEST(TracedStep, CollectivesAndKernelsAreTold) {
   Step step;
-  step.Op("record_param_comms", 0, 10,
-          R"("Collective name": "all_to_allv", "In msg nelems": 100, "dtype": "BFloat16", "Group size": 8, "Process Group Name": "ep")");
+  step.Op(
+      "record_param_comms", 0, 10,
+      R"("Collective name": "all_to_allv", "In msg nelems": 100, "dtype": "BFloat16", "Group size": 8, "Process Group Name": "ep")");
   step.Launch(1, 5, 1).Kernel(24, 12, 9, 1, "ncclDevKernel_SendRecv(ncclDevKernelArgsStorage<4096ul>)");
   step.Annotation("nccl:all_reduce", 30, 10, R"("Input Dims": [[10, 3]], "Input type": ["float"])");
   step.Launch(31, 5, 2).Kernel(24, 40, 9, 2, "ncclKernel_AllReduce_RING_LL_Sum_float(ncclDevComm*)");
   step.Launch(61, 5, 3).Kernel(7, 70, 9, 3, "triton_poi_fused_add_mul_0");
-  step.Launch(81, 5, 4).Kernel(7, 90, 9, 4, "void flash_fwd_kernel<Flash_fwd_kernel_traits<64> >(Flash_fwd_params)");
+  step.Launch(81, 5, 4).Kernel(7, 90, 9, 4,
+                               "void flash_fwd_kernel<Flash_fwd_kernel_traits<64> >(Flash_fwd_params)");
   step.Launch(101, 5, 5).Kernel(7, 110, 9, 5, "void fbgemm_gpu::permute_2D_data_kernel<long>(int)");
   const sim::OpGraph graph = Read(step).graph;
   ASSERT_EQ(graph.size(), 5);
@@ -198,7 +207,9 @@ TEST(TracedStep, CollectivesAndKernelsAreTold) {
 TEST(TracedStep, PhasesAndModules) {
   Step step;
   step.Annotation("nn.Module: Net_0", 0, 30).Annotation("nn.Module: Linear_1", 1, 20);
-  step.Op("aten::addmm", 2, 10, R"("Input Dims": [[4], [2, 3], [3, 4]])").Launch(3, 5, 1).Kernel(7, 12, 9, 1, "gemm");
+  step.Op("aten::addmm", 2, 10, R"("Input Dims": [[4], [2, 3], [3, 4]])")
+      .Launch(3, 5, 1)
+      .Kernel(7, 12, 9, 1, "gemm");
   step.Op("autograd::engine::evaluate_function: AddmmBackward0", 40, 20).Op("aten::mm", 42, 10);
   step.Launch(43, 5, 2).Kernel(7, 52, 9, 2, "gemm");
   step.Annotation("Optimizer.step#SGD.step", 70, 20).Op("aten::_foreach_add_", 72, 10);
@@ -221,10 +232,53 @@ TEST(TracedStep, OpsOfACpuAreItsStep) {
   EXPECT_DOUBLE_EQ(HostMicros(graph.ops[1]), 30);
 }
 
+// A rank of two on a clock of its own: it computes, all-reduces until 400 us and computes again.
+scenarios::trace::TracedRank Rank(double clock, double computes) {
+  Step step;
+  step.Launch(clock, 5, 1).Kernel(7, clock + 10, computes, 1);
+  step.Launch(clock + 20, 5, 2);
+  step.Kernel(24, clock + 15 + computes, 385 - computes, 2, "ncclDevKernel_AllReduce_Sum_f32_RING_LL(args)");
+  step.Launch(clock + 30, 5, 3).Kernel(7, clock + 402, 50, 3);
+  return scenarios::trace::ReadTracedRank(step.Text(), "rank.json", {});
+}
+
+TEST(TracedStep, RanksAreOneJob) {
+  scenarios::ImportedGraph job =
+      scenarios::trace::JoinRanks({Rank(0, 95), Rank(7000, 295)}, {"rank0.json", "rank1.json"});
+  const auto simulated = [&] {
+    sim::OpGraph graph = job.graph;
+    graph.Finish();
+    const LoadedProblem loaded(
+        graph,
+        ProblemSource{
+            .graph = "given", .cluster = "own", .cluster_text = kOneGpu + "  - {name: gpu1, kind: v100}\n"});
+    sim::Placement placement;
+    for (const sim::Op& op : graph.ops) placement.device.push_back(op.name.starts_with("rank1/") ? 1 : 0);
+    return sim::ToMicros(sim::MakeSimulator(loaded.problem())->Run(placement).runtime);
+  };
+  EXPECT_DOUBLE_EQ(Traced(job.graph), 442);
+  EXPECT_NEAR(simulated(), 442, 0.1);
+  EXPECT_THAT(job.notes, Contains(AllOf(HasSubstr("rank 0 waits longest"), HasSubstr("(200 us)"))));
+  for (sim::Op& op : job.graph.ops)
+    if (op.name == "rank1/k#0") op.cost_us_by_kind.front().second = 50;
+  EXPECT_NEAR(simulated(), 442 - 200, 0.1) << "then the other is the last to come";
+}
+
+TEST(TracedStep, RanksOfTwoJobsAreRefused) {
+  Step alone;
+  alone.Launch(0, 5, 1).Kernel(7, 10, 5, 1);
+  const auto other = [&] { return scenarios::trace::ReadTracedRank(alone.Text(), "other.json", {}); };
+  EXPECT_THAT(ErrorOf([&] {
+                scenarios::trace::JoinRanks({Rank(0, 95), other()}, {"rank.json", "other.json"});
+              }),
+              HasSubstr("other.json"));
+}
+
 // A profiler that was killed leaves a part of its file: what is whole of it is read.
 TEST(TracedStep, WhatIsWholeOfACutTraceIsRead) {
   const std::string whole = HostBound().Text();
-  for (const auto& [cut, ops] : {std::pair{whole.size() - 1, 4}, {whole.size() - 3, 3}, {whole.rfind("kernel"), 3}}) {
+  for (const auto& [cut, ops] :
+       {std::pair{whole.size() - 1, 4}, {whole.size() - 3, 3}, {whole.rfind("kernel"), 3}}) {
     const scenarios::ImportedGraph imported = scenarios::ImportTrace(whole.substr(0, cut), "step.json", {});
     EXPECT_EQ(imported.graph.size(), ops) << cut;
     EXPECT_THAT(imported.notes, Contains(HasSubstr("ends in the middle"))) << cut;

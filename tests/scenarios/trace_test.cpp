@@ -376,6 +376,9 @@ TEST(TraceTest, CollectivesAreOps) {
                                       {"aten::relu", 8, 1, {"Tensor self"}, {"T2:64"}, {"T4:64"}}});
   std::vector<std::string> names;
   for (const sim::Op& op : graph.ops) names.push_back(op.name + " " + op.type);
+  EXPECT_EQ(sim::FindString(At(graph, "allreduce_#3").attributes, "collective"), "AllReduce");
+  EXPECT_EQ(sim::FindNumber(At(graph, "allreduce_#3").attributes, "bytes"), 64 * 4);
+  EXPECT_EQ(sim::FindString(At(graph, "record_param_comms#6").attributes, "collective"), "AllToAll");
   EXPECT_THAT(names, ElementsAre("tensor#1 Variable", "relu#2 Relu", "allreduce_#3 c10d.allreduce_",
                                  "record_param_comms#6 record_param_comms", "relu#8 Relu"));
   EXPECT_THAT(InputsOf(graph, "relu#8"), ElementsAre("allreduce_#3"));

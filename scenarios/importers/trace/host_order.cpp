@@ -36,14 +36,15 @@ void Permute(const std::vector<sim::OpIndex>& from, sim::OpGraph& graph) {
 
 // A CPU's op, whose time the host spends on it.
 double HostCost(const sim::Op& op) {
-  return !op.cost_us_by_kind.empty() && op.cost_us_by_kind.front().first == "cpu" ? op.cost_us_by_kind.front().second
-                                                                                  : 0;
+  return !op.cost_us_by_kind.empty() && op.cost_us_by_kind.front().first == "cpu"
+             ? op.cost_us_by_kind.front().second
+             : 0;
 }
 
 class Follower {
  public:
-  Follower(const Timeline& timeline, std::span<const std::ptrdiff_t> owner, std::vector<std::ptrdiff_t> node_of,
-           sim::OpGraph& graph)
+  Follower(const Timeline& timeline, std::span<const std::ptrdiff_t> owner,
+           std::vector<std::ptrdiff_t> node_of, sim::OpGraph& graph)
       : timeline_(timeline), owner_(owner), node_of_(std::move(node_of)), graph_(graph) {
     for (std::size_t op = 0; op < node_of_.size(); ++op)
       if (node_of_[op] != kNobody) ops_of_[node_of_[op]].push_back(static_cast<sim::OpIndex>(op));
@@ -57,7 +58,8 @@ class Follower {
       host_us += issue.host_us;
       const std::vector<sim::OpIndex>* const ops = issue.work.empty() ? AddWait(i) : OpsOf(issue);
       if (ops == nullptr) continue;
-      for (const sim::OpIndex op : *ops) issue_of_[static_cast<std::size_t>(op)] = std::min(issue_of_[static_cast<std::size_t>(op)], i);
+      for (const sim::OpIndex op : *ops)
+        issue_of_[static_cast<std::size_t>(op)] = std::min(issue_of_[static_cast<std::size_t>(op)], i);
       sim::Op& first = OpAt(ops->front());
       if (issue_of_[static_cast<std::size_t>(ops->front())] == i) {
         first.attributes.emplace_back("host_us", sim::Attribute{host_us});
@@ -107,8 +109,9 @@ class Follower {
       const auto* earlier = OpsOf(timeline_.issues[before]);
       if (earlier == nullptr || earlier == &ops) continue;
       const sim::OpIndex last = earlier->back();
-      const bool is_known = std::ranges::find(op.control, last) != op.control.end() ||
-                            std::ranges::any_of(op.inputs, [&](const auto& input) { return input.op == last; });
+      const bool is_known =
+          std::ranges::find(op.control, last) != op.control.end() ||
+          std::ranges::any_of(op.inputs, [&](const auto& input) { return input.op == last; });
       if (!is_known) op.control.push_back(last);
     }
   }
@@ -131,7 +134,8 @@ class Follower {
     }
     std::vector<sim::OpIndex> order(graph_.ops.size());
     std::iota(order.begin(), order.end(), 0);
-    std::ranges::stable_sort(order, {}, [&](sim::OpIndex op) { return issue_of_[static_cast<std::size_t>(op)]; });
+    std::ranges::stable_sort(order, {},
+                             [&](sim::OpIndex op) { return issue_of_[static_cast<std::size_t>(op)]; });
     return order;
   }
 
@@ -145,7 +149,8 @@ class Follower {
         op.cost_us_by_kind.front().second = 0;
         continue;
       }
-      const auto told = std::ranges::find(op.attributes, "host_us", [](const auto& entry) { return entry.first; });
+      const auto told =
+          std::ranges::find(op.attributes, "host_us", [](const auto& entry) { return entry.first; });
       if (told == op.attributes.end()) continue;
       double& host_us = std::get<double>(told->second.value);
       const double less = std::min(host_us, on_cpu);

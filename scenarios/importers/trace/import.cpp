@@ -13,6 +13,7 @@
 #include "scenarios/importers/trace/convolutions.h"
 #include "scenarios/importers/trace/host_order.h"
 #include "scenarios/importers/trace/inputs.h"
+#include "scenarios/importers/trace/kernel_classes.h"
 #include "scenarios/importers/trace/kineto_graph.h"
 #include "scenarios/importers/trace/nodes.h"
 #include "scenarios/importers/trace/notes.h"
@@ -358,6 +359,7 @@ class Builder {
     op.attributes = trace::ConvolutionAttributes(node);
     op.attributes.emplace_back("torch_op", sim::Attribute{node.name});
     op.attributes.emplace_back("traced_on", sim::Attribute{on_gpu ? GpuOf(call) : "cpu"});
+    if (Communicates(node)) AddCollective(call, i, op);
     if (!is_view) op.flops = FlopsOf(op, inputs);
     // Which of the two it is the framework decides, for each op.
     if (op.flops > 0 && (tf32_of_[i] != 0 || in_f32_[i]) && !inputs.empty() &&
@@ -368,6 +370,17 @@ class Builder {
     node_of_.push_back(static_cast<std::ptrdiff_t>(i));
     graph_.ops.push_back(std::move(op));
     Remember(call, index);
+  }
+
+  // c10d's ops name what they fill before what they send. Where the process group records alone, what it calls has the name.
+  void AddCollective(const Call& call, std::size_t i, sim::Op& op) const {
+    std::string_view type = trace::CollectiveNamed(call.node->name);
+    const bool calls = i + 1 < execution_.nodes.size() && execution_.nodes[i + 1].parent == i;
+    if (type.empty() && calls) type = trace::CollectiveNamed(execution_.nodes[i + 1].name);
+    if (type.empty()) return;
+    trace::Collective collective{.type = std::string(type)};
+    if (!call.inputs.empty()) collective.bytes = call.inputs.back().bytes();
+    for (auto& attribute : trace::AttributesOf(collective)) op.attributes.push_back(std::move(attribute));
   }
 
   static double FlopsOf(const sim::Op& op, const std::vector<Tensor>& inputs) {

@@ -123,7 +123,8 @@ void ReadRange(const Marker& marker, Collective& collective) {
 std::string_view KernelClass(std::string_view kernel) {
   std::string small = SmallLetters(kernel);
   constexpr std::string_view kNoProduct = "fbgemm";  // a library of embeddings, too
-  for (std::size_t at; (at = small.find(kNoProduct)) != std::string::npos;) small.erase(at, kNoProduct.size());
+  for (std::size_t at; (at = small.find(kNoProduct)) != std::string::npos;)
+    small.erase(at, kNoProduct.size());
   const std::string_view means = Meaning(small, kKernelClasses);
   return means.empty() ? "Kernel" : means;
 }
@@ -167,10 +168,10 @@ std::int64_t ElementBytes(std::string_view type) {
     std::int64_t bytes;
   };
   static constexpr std::array kSizes = {
-      Size{"float", 4},    Size{"double", 8}, Size{"half", 2},      Size{"bfloat16", 2},
-      Size{"long", 8},     Size{"int", 4},    Size{"long int", 8},  Size{"short", 2},
-      Size{"short int", 2}, Size{"char", 1},  Size{"signed char", 1}, Size{"unsigned char", 1},
-      Size{"byte", 1},     Size{"bool", 1},   Size{"float8_e4m3fn", 1}, Size{"float8_e5m2", 1}};
+      Size{"float", 4},     Size{"double", 8}, Size{"half", 2},          Size{"bfloat16", 2},
+      Size{"long", 8},      Size{"int", 4},    Size{"long int", 8},      Size{"short", 2},
+      Size{"short int", 2}, Size{"char", 1},   Size{"signed char", 1},   Size{"unsigned char", 1},
+      Size{"byte", 1},      Size{"bool", 1},   Size{"float8_e4m3fn", 1}, Size{"float8_e5m2", 1}};
   const auto found = std::ranges::find(kSizes, std::string_view(small), &Size::name);
   return found != kSizes.end() ? found->bytes : 0;
 }

@@ -18,11 +18,11 @@ std::string_view KernelClass(std::string_view kernel);
 
 // Of what one process gives to others.
 struct Collective {
-  std::string type;           // "AllReduce"
-  std::int64_t bytes = 0;     // that this process puts in; 0 = not told
-  std::int64_t ranks = 0;     // of its group; 0 = not told
-  std::string group;          // as the program calls it; empty = not told
-  std::string dtype;          // likewise
+  std::string type;        // "AllReduce"
+  std::int64_t bytes = 0;  // that this process puts in; 0 = not told
+  std::int64_t ranks = 0;  // of its group; 0 = not told
+  std::string group;       // as the program calls it; empty = not told
+  std::string dtype;       // likewise
 };
 // By the ranges around its launch, and by the name of its kernel. Nothing for what is none.
 std::optional<Collective> CollectiveOf(const std::vector<profiler::Marker>& markers, const Ranges& ranges,

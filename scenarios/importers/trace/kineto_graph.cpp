@@ -1,6 +1,7 @@
 #include "scenarios/importers/trace/kineto_graph.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <optional>
 #include <string_view>
@@ -41,7 +42,8 @@ std::string_view TypeNamed(std::string_view name) {
   if (!name.starts_with("aten::")) return {};
   if (const AtenType* row = FindAtenType(PlainName(name))) return row->type;
   const std::string_view plain = PlainName(name);
-  return plain.ends_with("convolution") || plain.ends_with("convolution_relu") ? "Conv2D" : std::string_view();
+  return plain.ends_with("convolution") || plain.ends_with("convolution_relu") ? "Conv2D"
+                                                                               : std::string_view();
 }
 
 // A name of an op: what stands in it of C++'s types would make it long.
@@ -104,6 +106,15 @@ class KinetoBuilder {
     return std::move(graph_);
   }
 
+  // What a job needs to know of it.
+  void TellOthers(TracedRank& rank) const {
+    rank.collectives = rank_collectives_;
+    for (const Issue& issue : timeline_.issues) rank.starts.push_back(trace_.base_ns + issue.start);
+    profiler::ForEachDeviceWork(trace_, [&](const profiler::DeviceWork& work) {
+      rank.end = std::max(rank.end, trace_.base_ns + work.end);
+    });
+  }
+
   // Of the graph that was built.
   const Timeline& timeline() const { return timeline_; }
   double device_us() const { return device_us_; }  // that all device work took
@@ -120,7 +131,8 @@ class KinetoBuilder {
       return linked.op == profiler::kNobody ? kNoRange : static_cast<std::size_t>(linked.op);
     const profiler::ApiCall& call = trace_.calls[static_cast<std::size_t>(linked.call)];
     const std::size_t around = ranges_.Around(call.process, call.thread, call.start);
-    return around == kNoRange && linked.op != profiler::kNobody ? static_cast<std::size_t>(linked.op) : around;
+    return around == kNoRange && linked.op != profiler::kNobody ? static_cast<std::size_t>(linked.op)
+                                                                : around;
   }
 
   std::ptrdiff_t OwnerOf(const profiler::LinkedWork& linked) const {
@@ -146,7 +158,8 @@ class KinetoBuilder {
   }
 
   static void AddShapes(const Marker& marker, sim::Op& op) {
-    for (const auto& [key, as] : {std::pair("Input Dims", "input_dims"), std::pair("Input type", "input_types")})
+    for (const auto& [key, as] :
+         {std::pair("Input Dims", "input_dims"), std::pair("Input type", "input_types")})
       if (const sim::Attribute* told = sim::FindAttribute(marker.attributes, key))
         op.attributes.emplace_back(as, *told);
   }
@@ -195,17 +208,22 @@ class KinetoBuilder {
     const std::size_t around = Around(first);
     const std::string kernel = NameOf(first.work);
     const auto collective = CollectiveOf(trace_.markers, ranges_, around, kernel);
-    const std::size_t asked = OwnerOf(first) == profiler::kNobody ? kNoRange : ranges_.Nearest(around, IsDispatched);
+    const std::size_t asked =
+        OwnerOf(first) == profiler::kNobody ? kNoRange : ranges_.Nearest(around, IsDispatched);
     std::string_view type = asked != kNoRange ? TypeNamed(trace_.markers[asked].name) : std::string_view();
     if (type.empty()) type = KernelClass(kernel);
     if (first.work.list == WorkRef::List::kCopies) type = "Copy";
     const std::string own = collective ? formats::NoCollective(collective->type) : std::string(type);
-    std::string name = asked != kNoRange ? std::string(LocalName(trace_.markers[asked].name)) : ShortName(kernel);
+    std::string name =
+        asked != kNoRange ? std::string(LocalName(trace_.markers[asked].name)) : ShortName(kernel);
     sim::Op op = NamedOp(collective ? "nccl." + collective->type : name, own, around);
     op.attributes.emplace_back("kernel", sim::Attribute{kernel.substr(0, 200)});
     if (collective) {
       for (auto& attribute : AttributesOf(*collective)) op.attributes.push_back(std::move(attribute));
       ++collectives_[collective->type];
+      const profiler::Nanos all = std::llround(issue.cost_us * 1e3);
+      const profiler::Nanos takes = std::min(first.device_time, all);
+      rank_collectives_.push_back({graph_.size(), collective->type, collective->group, takes, all - takes});
     }
     const profiler::DeviceWork& work = profiler::WorkAt(trace_, first.work);
     op.attributes.emplace_back("traced_on", sim::Attribute{fmt::format("cuda:{}", work.device)});
@@ -220,10 +238,11 @@ class KinetoBuilder {
   Timeline timeline_;
   double device_us_ = 0;
   std::map<std::string, std::int64_t> collectives_;
+  std::vector<TracedRank::Collective> rank_collectives_;
 };
 
-std::vector<std::string> KinetoNotes(const KinetoBuilder& builder, const profiler::KinetoTrace& read, double device_us,
-                                 const ImportOptions& options) {
+std::vector<std::string> KinetoNotes(const KinetoBuilder& builder, const profiler::KinetoTrace& read,
+                                     double device_us, const ImportOptions& options) {
   const Timeline& timeline = builder.timeline();
   std::vector<std::string> notes;
   notes.push_back(fmt::format("the traced step took {:.6g} us", timeline.step_us));
@@ -241,9 +260,10 @@ std::vector<std::string> KinetoNotes(const KinetoBuilder& builder, const profile
       "is not known; the execution trace of the same run, with this one as --kineto, tells both");
   if (read.cut) notes.emplace_back(kCutNote);
   if (timeline.unlaunched > 0)
-    notes.push_back(fmt::format("{} pieces of device work were launched before the recording began; they run "
-                                "when they ran, and no host issues them",
-                                timeline.unlaunched));
+    notes.push_back(
+        fmt::format("{} pieces of device work were launched before the recording began; they run "
+                    "when they ran, and no host issues them",
+                    timeline.unlaunched));
   if (timeline.gap_us > 0)
     notes.push_back(fmt::format(
         "{:.6g} us of waiting on the device have no recorded reason; they are part of the ops behind them",
@@ -257,7 +277,8 @@ std::vector<std::string> KinetoNotes(const KinetoBuilder& builder, const profile
     for (const auto& [type, count] : builder.collectives())
       text += fmt::format("{}{} ({})", text.empty() ? "" : ", ", type, count);
     notes.push_back(
-        "one process of several: collectives take the time they took here, waiting for the others included: " +
+        "one process of several: collectives take the time they took here, waiting for the others "
+        "included: " +
         text);
   }
   return notes;
@@ -265,28 +286,35 @@ std::vector<std::string> KinetoNotes(const KinetoBuilder& builder, const profile
 
 }  // namespace
 
-ImportedGraph ReadKinetoGraph(const std::string& content, const std::string& source,
-                              const ImportOptions& options) {
+TracedRank ReadTracedRank(const std::string& content, const std::string& source,
+                          const ImportOptions& options) {
   profiler::KinetoTrace read = profiler::ParseKineto(content, source);
   const std::string repaired = Sanitise(read, source);
   const bool has_device = HasDeviceWork(read.trace);
   KinetoBuilder builder(read.trace);
-  ImportedGraph imported;
-  imported.graph = has_device ? builder.OfDevices() : builder.OfHost();
-  sim::OpGraph& graph = imported.graph;
+  TracedRank rank;
+  rank.graph = has_device ? builder.OfDevices() : builder.OfHost();
+  sim::OpGraph& graph = rank.graph;
   if (graph.ops.empty())
-    throw InputError(source + ": holds no op of PyTorch and no work of a device; record while the model runs");
+    throw InputError(source +
+                     ": holds no op of PyTorch and no work of a device; record while the model runs");
   graph.name =
       formats::NameFromSource(source.ends_with(".gz") ? source.substr(0, source.size() - 3) : source);
   const double device_us = builder.device_us();
-  graph.attributes.insert(graph.attributes.begin(),
-                          {{"captured_from", {"torch Kineto trace"}},
-                           {"traced_step_us", {builder.timeline().step_us}},
-                           {"traced_device_us", {device_us}}});
-  imported.notes = KinetoNotes(builder, read, device_us, options);
-  if (!repaired.empty()) imported.notes.push_back(repaired);
-  formats::CheckedAt(source, [&] { graph.Finish(); });
-  return imported;
+  graph.attributes.insert(graph.attributes.begin(), {{"captured_from", {"torch Kineto trace"}},
+                                                     {"traced_step_us", {builder.timeline().step_us}},
+                                                     {"traced_device_us", {device_us}}});
+  rank.notes = KinetoNotes(builder, read, device_us, options);
+  if (!repaired.empty()) rank.notes.push_back(repaired);
+  builder.TellOthers(rank);
+  return rank;
+}
+
+ImportedGraph ReadKinetoGraph(const std::string& content, const std::string& source,
+                              const ImportOptions& options) {
+  TracedRank rank = ReadTracedRank(content, source, options);
+  formats::CheckedAt(source, [&] { rank.graph.Finish(); });
+  return {std::move(rank.graph), std::move(rank.notes)};
 }
 
 }  // namespace stowplan::scenarios::trace

@@ -63,7 +63,9 @@ std::optional<Pairs> Align(const std::vector<int>& a, const std::vector<int>& b)
   const auto n = static_cast<std::int64_t>(a.size()), m = static_cast<std::int64_t>(b.size());
   const std::int64_t most = std::min(n + m, kMostDifferences);
   std::vector<std::int64_t> reach(static_cast<std::size_t>(2 * most + 3), 0);  // in a, by diagonal
-  const auto at = [&](std::int64_t k) -> std::int64_t& { return reach[static_cast<std::size_t>(most + 1 + k)]; };
+  const auto at = [&](std::int64_t k) -> std::int64_t& {
+    return reach[static_cast<std::size_t>(most + 1 + k)];
+  };
   std::vector<std::vector<std::int64_t>> rounds;  // of diagonals -d to d
   const auto from = [](const auto& value, std::int64_t d, std::int64_t k) {
     const bool down = k == -d || (k != d && value(k - 1) < value(k + 1));

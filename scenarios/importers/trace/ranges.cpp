@@ -10,9 +10,8 @@ Ranges::Ranges(const std::vector<profiler::Marker>& markers)
   for (std::size_t i = 0; i < markers.size(); ++i)
     threads_[{markers[i].process, markers[i].thread}].push_back(i);
   for (auto& [_, ranges] : threads_) {
-    std::ranges::sort(ranges, {}, [&](std::size_t i) {
-      return std::tuple(markers[i].start, -markers[i].end, i);
-    });
+    std::ranges::sort(ranges, {},
+                      [&](std::size_t i) { return std::tuple(markers[i].start, -markers[i].end, i); });
     std::vector<std::size_t> open;
     for (const std::size_t range : ranges) {
       while (!open.empty() && markers[open.back()].end < markers[range].end) open.pop_back();

@@ -30,7 +30,7 @@ class Ranges {
 
  private:
   const std::vector<profiler::Marker>& markers_;
-  std::vector<std::size_t> outer_;  // by marker
+  std::vector<std::size_t> outer_;                                                     // by marker
   std::map<std::pair<profiler::Id, profiler::Id>, std::vector<std::size_t>> threads_;  // markers by start
 };
 

@@ -40,7 +40,7 @@ bool IsWaitingCall(std::string_view call) {
 class TimelineReader {
  public:
   TimelineReader(const profiler::ActivityTrace& trace, const profiler::Correlation& correlation,
-         std::span<const std::ptrdiff_t> owner)
+                 std::span<const std::ptrdiff_t> owner)
       : trace_(trace), owner_(owner) {
     ReadWorks(correlation);
     FindLatency();
@@ -76,7 +76,8 @@ class TimelineReader {
     std::optional<std::size_t> last_issue;  // so far
     Nanos free = 0;                         // as replayed
   };
-  using StreamKey = std::tuple<std::int32_t, profiler::Id, profiler::Id, int>;  // device, context, stream, lane
+  using StreamKey =
+      std::tuple<std::int32_t, profiler::Id, profiler::Id, int>;  // device, context, stream, lane
 
   // ---- what was recorded
 
@@ -139,7 +140,8 @@ class TimelineReader {
   // Of which stream or event, recorders of today tell in records of their own and others do not: it is then what ended last.
   void ReadWaits() {
     std::unordered_map<profiler::Id, const profiler::Synchronisation*> told;
-    for (const profiler::Synchronisation& wait : trace_.synchronisations) told.emplace(wait.correlation, &wait);
+    for (const profiler::Synchronisation& wait : trace_.synchronisations)
+      told.emplace(wait.correlation, &wait);
     for (const profiler::ApiCall& call : trace_.calls) {
       if (!IsWaitingCall(call.name)) continue;
       const bool all = profiler::NameContains(call.name, "DeviceSynchronize") ||
@@ -157,7 +159,8 @@ class TimelineReader {
         wait.after.push_back(*last);
       }
       if (wait.after.empty()) continue;
-      for (const std::size_t work : wait.after) wait.returned = std::max(wait.returned, works_[work].start + 1);
+      for (const std::size_t work : wait.after)
+        wait.returned = std::max(wait.returned, works_[work].start + 1);
       waits_.push_back(std::move(wait));
     }
     std::ranges::stable_sort(waits_, {}, &HostWait::returned);
@@ -205,6 +208,7 @@ class TimelineReader {
     Stream& stream = StreamOf(work);
     Issue issue;
     issue.work = {i};
+    issue.start = work.start;
     issue.stream = work.stream;
     issue.host_waits = work.host_waits;
     if (stream.last_issue) issue.after.push_back(*stream.last_issue);
@@ -254,6 +258,7 @@ class TimelineReader {
     if (wait.returned <= works_.front().start) return;
     Issue issue;
     issue.host_waits = true;
+    issue.start = wait.returned;
     issue.host_us = Advance(std::min(wait.call + latency_, wait.returned));
     Nanos ready = std::max(clock_, last_start_);
     for (const std::size_t work : wait.after) {
@@ -284,7 +289,8 @@ class TimelineReader {
 }  // namespace
 
 std::int64_t StreamsFor(const Timeline& timeline) {
-  const bool waits = std::ranges::any_of(timeline.issues, [](const Issue& issue) { return issue.work.empty(); });
+  const bool waits =
+      std::ranges::any_of(timeline.issues, [](const Issue& issue) { return issue.work.empty(); });
   return timeline.streams + (timeline.streams > 1 && waits ? 1 : 0);
 }
 

@@ -22,12 +22,13 @@ inline double Micros(profiler::Nanos nanos) {
 
 // One or more pieces of device work of one owner in a row; or, without any, the host waiting for others.
 struct Issue {
-  std::vector<std::size_t> work;   // of Correlation::work, ascending
-  std::int32_t stream = 0;         // of those that are used, from 0
-  bool host_waits = false;         // the host goes on when it has ended
-  double host_us = 0;              // of the host between the issue before, or what it waited for, and this one
-  double cost_us = 0;              // of the device
-  double gap_us = 0;               // of that, idle time that nothing recorded explains
+  std::vector<std::size_t> work;  // of Correlation::work, ascending
+  profiler::Nanos start = 0;      // as traced: of the work, or when the host had waited
+  std::int32_t stream = 0;        // of those that are used, from 0
+  bool host_waits = false;        // the host goes on when it has ended
+  double host_us = 0;             // of the host between the issue before, or what it waited for, and this one
+  double cost_us = 0;             // of the device
+  double gap_us = 0;              // of that, idle time that nothing recorded explains
   std::vector<std::size_t> after;  // the issues that it waits for, ascending
 };
 
