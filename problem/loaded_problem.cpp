@@ -232,9 +232,10 @@ void DeclareProblemOptions(CLI::App& app, ProblemSource& source) {
       ->option_text("SIZE+P%");
   OneOf(app.add_option(
             "--host", source.host,
-            "how the host issues ops: as eager PyTorch, as CUDA graphs, or at the cluster's one cost "
-            "for each; else the cluster's, or eager where PyTorch's ops were captured"),
-        {"eager", "graph", "flat"});
+            "how the host issues ops: as eager PyTorch, as CUDA graphs, at the cluster's one cost for "
+            "each, or as a trace recorded it; else the cluster's, traced where a trace has host times, "
+            "or eager where PyTorch's ops were captured"),
+        {"eager", "graph", "flat", "traced"});
 }
 
 LoadedProblem::LoadedProblem(const ProblemSource& source)

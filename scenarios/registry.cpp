@@ -13,6 +13,7 @@
 #include "scenarios/importers/onnx.h"
 #include "scenarios/importers/saved.h"
 #include "scenarios/importers/trace.h"
+#include "scenarios/importers/trace/job.h"
 #include "scenarios/parallel/layout.h"
 #include "scenarios/scenarios.h"
 #include "scenarios/settings.h"
@@ -321,6 +322,12 @@ sim::OpGraph LoadGraph(const std::string& name_or_path, const sim::HardwareCatal
                        std::vector<std::string>* notes) {
   if (const WorkloadRow* row = FindRow(Workloads(), NameOf(name_or_path)))
     return row->build(WorkloadSettings(name_or_path));
+  std::error_code ignored;
+  if (std::filesystem::is_directory(name_or_path, ignored)) {
+    ImportedGraph job = trace::ImportJob(name_or_path);
+    if (notes != nullptr) notes->insert(notes->end(), job.notes.begin(), job.notes.end());
+    return std::move(job.graph);
+  }
   if (!IsFile(name_or_path)) FailUnknown(name_or_path, "workload", NamesOf(Workloads()));
   sim::OpGraph graph = ReadAnyGraph(name_or_path, catalogue, notes);
   std::vector<std::string> counted = CountAnew(graph);

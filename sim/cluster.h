@@ -71,8 +71,9 @@ struct Dispatch {
   bool automatic_order = false;
   bool automatic = false;  // cost: auto = each device's launch_cost
   Picos cost = 0;
-  // How the host issues: kFlat charges `cost` for each framework op, the others what a table says (cost_models/ops/host_costs.h).
-  enum class Mode : std::uint8_t { kEager, kGraph, kFlat };
+  // How the host issues: kFlat charges `cost` for each framework op, kTraced what a trace recorded, the others what a table says
+  // (cost_models/ops/host_costs.h).
+  enum class Mode : std::uint8_t { kEager, kGraph, kFlat, kTraced };
   Mode mode = Mode::kFlat;
   bool automatic_mode = false;  // neither `mode` nor a cost in numbers: kEager where PyTorch's ops are known
 };

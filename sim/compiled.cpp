@@ -228,7 +228,9 @@ Compiled::Compiled(const OpGraph& graph, const Cluster& cluster_in, const CostTa
     persistent.push_back(op.persistent_bytes);
     rows[i].workspace = op.workspace_bytes;
     rows[i].dispatch_ops = op.DispatchUnits();
+    host_waits.push_back(op.HostWaits() ? 1 : 0);
   }
+  if (std::ranges::find(host_waits, 1) == host_waits.end()) host_waits.clear();
   CompileDevices(cluster_in, *this);
   CompileRoutes(cluster_in, PairedDevices(cluster_in, used), *this);
   CompileMoves(*this);

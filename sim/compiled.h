@@ -71,6 +71,8 @@ struct Compiled {
 
   // By op.
   ById<Bytes> persistent;
+  ById<std::uint8_t>
+      host_waits;               // whether the thread that issues it waits for its end; empty where none does
   ById<Picos> tail;             // no less time than this passes between its end and the end of the run
   std::span<const Picos> cost;  // [op * columns + column of the device] (CostTable)
   std::size_t cost_columns = 0;

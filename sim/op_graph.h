@@ -80,6 +80,8 @@ struct Op {
 
   // Variables, constants and placeholders: they pay no dispatch and, unless measured, take no time.
   bool IsSource() const;
+  // Whether the host goes on only when it has ended, as behind a blocking copy or a synchronisation: its attribute `host_waits`.
+  bool HostWaits() const { return FindBool(attributes, "host_waits").value_or(false); }
   // How many times the cluster's cost of dispatch is paid for it.
   std::int32_t DispatchUnits() const { return IsSource() ? 0 : host_units.value_or(framework_ops); }
   // Of the sources the variables: weights, with what else lives as long.

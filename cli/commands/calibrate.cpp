@@ -44,6 +44,9 @@ NamedRecording ReadTrace(const std::string& path) {
   }
   while (const auto more = frames.Next()) text += *more;
   profiler::KinetoTrace read = profiler::ParseKineto(text, formats::SourceOf(path));
+  if (read.cut)
+    throw InputError(formats::SourceOf(path) +
+                     ": ends in the middle of its events; a trace of whole steps is wanted.");
   profiler::Part part;
   part.activity = std::move(read.trace);
   profiler::Recording recording;

@@ -19,7 +19,9 @@ using formats::Fields;
 using formats::Value;
 using Mode = sim::Dispatch::Mode;
 
-constexpr std::string_view kModes[] = {"eager", "graph", "flat"};
+constexpr std::string_view kModes[] = {"eager", "graph", "flat", "traced"};
+constexpr char kHostMicros[] = "host_us";
+constexpr double kTickMicros = 0.01;  // what times of a trace are counted in
 constexpr std::string_view kPhases[] = {"forward", "backward", "update"};
 constexpr std::string_view kOptimizers[] = {"adam-fused",
                                             "adam-single"};  // of stowplan.capture, beside the op types
@@ -66,6 +68,24 @@ bool IsMeasuredOnCpusAlone(const sim::Op& op, const sim::Cluster& cluster) {
          });
 }
 
+bool HasHostTimes(const sim::OpGraph& graph) {
+  return std::ranges::any_of(
+      graph.ops, [](const sim::Op& op) { return sim::FindNumber(op.attributes, kHostMicros).has_value(); });
+}
+
+// What a trace recorded. An op without a time is issued within that of the next one that has one.
+void ChargeTraced(sim::Dispatch& dispatch, sim::OpGraph& graph) {
+  if (!HasHostTimes(graph))
+    throw InputError(
+        "host mode traced: no op of the graph has the attribute host_us, which traces have; eager, graph and "
+        "flat need none.");
+  dispatch.cost = sim::FromMicros(kTickMicros);
+  for (sim::Op& op : graph.ops) {
+    const double ticks = sim::FindNumber(op.attributes, kHostMicros).value_or(0) / kTickMicros;
+    op.host_units = static_cast<std::int32_t>(std::lround(std::clamp(ticks, 0.0, double{INT32_MAX})));
+  }
+}
+
 bool IsOfPyTorch(const sim::OpGraph& graph) {
   return std::ranges::any_of(
       graph.ops, [](const sim::Op& op) { return sim::FindAttribute(op.attributes, "torch_op") != nullptr; });
@@ -107,13 +127,14 @@ void ChargeHost(sim::Cluster& cluster, sim::OpGraph& graph, const std::string& m
   if (!mode.empty()) {
     const auto* const found = std::ranges::find(kModes, mode);
     if (found == std::end(kModes)) {
-      throw InputError(fmt::format("--host {}: there is no such mode{}; there are eager, graph and flat.",
-                                   mode, DidYouMean(mode, {"eager", "graph", "flat"})));
+      throw InputError(
+          fmt::format("--host {}: there is no such mode{}; there are eager, graph, flat and traced.", mode,
+                      DidYouMean(mode, {"eager", "graph", "flat", "traced"})));
     }
     dispatch.mode = static_cast<Mode>(found - std::begin(kModes));
     dispatch.automatic_mode = false;
-  } else if (dispatch.automatic_mode && IsOfPyTorch(graph)) {
-    dispatch.mode = Mode::kEager;
+  } else if (dispatch.automatic_mode && (IsOfPyTorch(graph) || HasHostTimes(graph))) {
+    dispatch.mode = HasHostTimes(graph) ? Mode::kTraced : Mode::kEager;
     dispatch.automatic_mode = false;
   }
   if (dispatch.mode == Mode::kFlat) {
@@ -121,6 +142,7 @@ void ChargeHost(sim::Cluster& cluster, sim::OpGraph& graph, const std::string& m
     return;
   }
   dispatch.automatic = false;
+  if (dispatch.mode == Mode::kTraced) return ChargeTraced(dispatch, graph);
   dispatch.cost = sim::FromMicros(SlownessOf(cluster));
   const auto& micros = BuiltinHostTable().micros[static_cast<std::size_t>(dispatch.mode)];
   const std::string optimizer(sim::FindString(graph.attributes, "optimizer").value_or(""));

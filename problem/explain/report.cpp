@@ -111,6 +111,15 @@ std::string TopOpsText(const sim::Outcome& outcome, const sim::Problem& problem,
   return "\n" + table.ToString();
 }
 
+// " beside 12.9 ms traced (+0.2 %)"; empty where the graph is of no trace with times.
+std::string TracedText(const sim::Outcome& outcome, const sim::OpGraph& graph) {
+  const double traced_us = sim::FindNumber(graph.attributes, "traced_step_us").value_or(0);
+  if (!(traced_us > 0)) return "";
+  const double more = sim::ToMicros(outcome.runtime) / traced_us - 1;
+  return fmt::format(" beside {} traced ({:+.1f} %)", output::TimeText(sim::FromMicros(traced_us)),
+                     100 * more);
+}
+
 }  // namespace
 
 std::vector<sim::OpIndex> LongestOps(const sim::Outcome& outcome, std::size_t most) {
@@ -125,7 +134,8 @@ std::vector<sim::OpIndex> LongestOps(const sim::Outcome& outcome, std::size_t mo
 }
 
 std::string VerdictText(const sim::Outcome& outcome, const sim::Problem& problem) {
-  if (!outcome.oom) return "fits, " + output::TimeText(outcome.runtime);
+  const std::string runtime = output::TimeText(outcome.runtime) + TracedText(outcome, problem.graph());
+  if (!outcome.oom) return "fits, " + runtime;
   const sim::OutOfMemory& oom = *outcome.oom;
   return fmt::format(
       "out of memory on {} at op {} ({}) after {}: needs {}; without limit it would hold {} at its peak and "
@@ -134,7 +144,7 @@ std::string VerdictText(const sim::Outcome& outcome, const sim::Problem& problem
       problem.graph().ops[static_cast<std::size_t>(oom.op)].name, sim::ToString(oom.what),
       output::TimeText(oom.time), output::NeedText(oom.needed, oom.capacity),
       output::BytesText(static_cast<double>(outcome.devices[static_cast<std::size_t>(oom.device)].peak)),
-      output::TimeText(outcome.runtime));
+      runtime);
 }
 
 std::string PricesText(const sim::Problem& problem, const sim::Placement& placement) {

@@ -28,6 +28,11 @@ std::string HostText(const sim::Problem& problem) {
   sim::Picos all = 0;
   for (const sim::Op& op : problem.graph().ops) all += dispatch.cost * op.DispatchUnits();
   const std::string time = output::TimeText(all);
+  if (dispatch.mode == sim::Dispatch::Mode::kTraced)
+    return fmt::format(
+        "Issued as the trace recorded it, which takes the host {} in all (host mode traced; --host graph: as "
+        "CUDA graphs).",
+        time);
   if (dispatch.mode == sim::Dispatch::Mode::kGraph)
     return fmt::format("Issued as CUDA graphs, which takes {} in all (host mode graph).", time);
   return fmt::format(

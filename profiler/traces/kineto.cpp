@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "profiler/traces/kineto_events.h"
 #include "profiler/traces/kineto_names.h"
 #include "profiler/traces/loose_json.h"
 #include "sim/base/error.h"
@@ -21,6 +22,11 @@ namespace stowplan::profiler {
 namespace {
 
 using formats::Value;
+
+// Of an op, what nobody asks for: it would take most of the memory of a long trace.
+constexpr std::string_view kDropped[] = {"Input Strides",    "Ev Idx",           "Call stack",
+                                         "Sequence number",  "Fwd thread id",    "Python id",
+                                         "Python parent id", "Python module id", "Python thread id"};
 
 constexpr double kFarthestMicros = 2e15;  // 63 years
 
@@ -51,6 +57,7 @@ EventCategory CategoryOf(std::string_view phase, std::string category, std::stri
   };
   if (phase == "i" && name == kineto::kMemoryEvent) return EventCategory::kMemory;
   if (phase != "X") return EventCategory::kUnknown;
+  if (category == "python_function" && name.starts_with("nn.Module: ")) return EventCategory::kAnnotation;
   std::transform(category.begin(), category.end(), category.begin(),
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   const auto found = kCategories.find(category);
@@ -75,14 +82,41 @@ std::pair<MemoryKind, MemoryKind> EndsOf(std::string_view name) {
 
 class Reader {
  public:
-  Reader(KinetoTrace& result, const formats::Document& document) : result_(result), document_(document) {}
+  explicit Reader(KinetoTrace& result) : result_(result) {}
 
-  void Read() {
-    const Value root = document_.root();
-    if (root.IsList()) return ReadEvents(root);
+  // A whole document.
+  void Read(Value root) {
+    if (root.IsList()) {
+      ReadEvents(root);
+    } else {
+      const auto events = Loose(root).Find("traceEvents");
+      if (!events || !events->IsList()) root.Fail("has no list \"traceEvents\", so it is no Kineto trace");
+      ReadTop(root);
+      ReadEvents(*events);
+    }
+    Finish(root);
+  }
+
+  // One whose events were cut out of it: the rest of it, then they one by one.
+  void Read(const EventTexts& texts, const std::string& source) {
+    const formats::Document rest = formats::ParseJson(texts.rest, source);
+    ReadTop(rest.root());
+    constexpr std::size_t kAtOnce = std::size_t{1} << 20;  // [bytes]
+    std::string some = "[";
+    for (const std::string_view event : texts.events) {
+      if (IsDrawing(event)) continue;
+      if (some.size() > 1) some += ',';
+      some += event;
+      if (some.size() > kAtOnce) ReadSome(some, source);
+    }
+    ReadSome(some, source);
+    Finish(rest.root());
+    result_.cut = texts.cut;
+  }
+
+ private:
+  void ReadTop(Value root) {
     const Loose top(root);
-    const auto events = top.Find("traceEvents");
-    if (!events || !events->IsList()) root.Fail("has no list \"traceEvents\", so it is no Kineto trace");
     has_base_ = top.Find("baseTimeNanoseconds").has_value();
     trace().base_ns = std::max<std::int64_t>(top.Int("baseTimeNanoseconds"), 0);
     is_own_ = top.Find("stowplan").has_value();
@@ -93,11 +127,19 @@ class Reader {
     if (const auto refused = own.Find("refused"); refused && refused->IsList()) {
       for (const Value item : refused->items()) trace().refused.emplace_back(item.Text());
     }
-    ReadEvents(*events);
-    if (const auto devices = top.Find("deviceProperties")) FindName(*devices);
+  }
+  // Events behind a bracket, which is what is left of them.
+  void ReadSome(std::string& events, const std::string& source) {
+    events += ']';
+    const formats::Document document = formats::ParseJson(events, source);
+    ReadEvents(document.root());
+    events = "[";
+  }
+  void Finish(Value root) {
+    if (!has_base_) MoveAboveZero();
+    if (const auto devices = Loose(root).Find("deviceProperties")) FindName(*devices);
   }
 
- private:
   struct Event {
     std::string name;
     Loose fields;
@@ -112,14 +154,11 @@ class Reader {
   ActivityTrace& trace() { return result_.trace; }
 
   void ReadEvents(Value events) {
-    for (const Value event : events.items()) {
-      if (!event.IsObject()) event.Fail("must be an event: an object with \"ph\" and \"name\"");
-      ReadEvent(event);
-    }
-    if (!has_base_) MoveAboveZero();
+    for (const Value event : events.items()) ReadEvent(event);
   }
 
   void ReadEvent(Value value) {
+    if (!value.IsObject()) value.Fail("must be an event: an object with \"ph\" and \"name\"");
     const Loose fields(value);
     const std::string phase = fields.Text("ph"), category = fields.Text("cat");
     std::string name = fields.Text("name");
@@ -277,8 +316,11 @@ class Reader {
     Marker marker{event.name, event.start, event.end(), what, event.process(), event.thread(), 0, {}};
     marker.external = ExternalOf(event.args);
     for (const auto& [key, value] : event.args.members()) {
-      if (key != "External id" && key != "external id") marker.attributes.emplace_back(key, value.Free());
+      const bool is_external = key == "External id" || key == "external id";
+      const bool is_dropped = !is_own_ && std::ranges::find(kDropped, key) != std::end(kDropped);
+      if (!is_external && !is_dropped) marker.attributes.emplace_back(key, value.Free());
     }
+    marker.attributes.shrink_to_fit();
     trace().markers.push_back(std::move(marker));
   }
 
@@ -303,7 +345,6 @@ class Reader {
   }
 
   KinetoTrace& result_;
-  const formats::Document& document_;
   std::set<std::pair<Id, Id>> external_;
   bool has_base_ = false;
   bool is_own_ = false;  // PrintKineto() wrote it
@@ -338,8 +379,16 @@ KinetoTrace ParseKineto(std::string_view json, const std::string& source) {
   KinetoTrace result;
   const auto read = [&](std::string_view text) {
     const formats::Document document = formats::ParseJson(text, source);
-    Reader(result, document).Read();
+    Reader(result).Read(document.root());
   };
+  if (const auto texts = FindEvents(json)) {
+    try {
+      Reader(result).Read(*texts, source);
+      return result;
+    } catch (const InputError&) {  // the whole text tells where, or is mended
+      result = {};
+    }
+  }
   std::optional<std::string> first_error;
   try {
     read(json);

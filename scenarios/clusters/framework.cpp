@@ -42,8 +42,9 @@ Reserve ParseReserve(const std::string& text) {
   return reserve;
 }
 
-bool IsLaidOut(const sim::OpGraph& graph) {
-  return sim::FindAttribute(graph.attributes, "layout") != nullptr;
+bool HasRanks(const sim::OpGraph& graph) {
+  return !graph.collectives().empty() || sim::FindAttribute(graph.attributes, "layout") != nullptr ||
+         sim::FindNumber(graph.attributes, "traced_ranks").value_or(1) > 1;
 }
 
 // As the engine sees it: an order of micro-batches needs more than one of them.
@@ -54,16 +55,29 @@ bool IsPipeline(const sim::OpGraph& graph) {
          });
 }
 
+// As many as a traced process used. Measured side by side, its ops slow one another no further.
+void OpenStreams(sim::Cluster& cluster, const sim::OpGraph& graph) {
+  constexpr double kMost = 1024;
+  const double told = sim::FindNumber(graph.attributes, "streams").value_or(0);
+  const int streams = static_cast<int>(std::clamp(told, 0.0, kMost));
+  for (sim::Device& device : cluster.devices) {
+    if (device.device_class != sim::DeviceClass::kGpu || device.streams >= streams) continue;
+    device.streams = streams;
+    device.concurrency_ppm.assign(static_cast<std::size_t>(streams), sim::kPpm);
+  }
+}
+
 }  // namespace
 
 void FillFromFramework(sim::Cluster& cluster, const sim::OpGraph& graph, const std::string& reserve) {
   sim::Dispatch& dispatch = cluster.dispatch;
   if (dispatch.automatic_per) {
-    const bool has_ranks = !graph.collectives().empty() || IsLaidOut(graph) || IsPipeline(graph);
+    const bool has_ranks = HasRanks(graph) || IsPipeline(graph);
     dispatch.per = has_ranks ? sim::Dispatch::Per::kDevice : sim::Dispatch::Per::kProcess;
   }
   if (dispatch.automatic_order) dispatch.order = sim::Dispatch::Order::kProgram;
   dispatch.automatic_per = dispatch.automatic_order = false;
+  OpenStreams(cluster, graph);
 
   const Reserve kept = ParseReserve(reserve.empty() ? kReserve : reserve);
   bool taken = false;

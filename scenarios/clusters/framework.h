@@ -17,6 +17,7 @@ inline constexpr char kReserve[] = "500MiB+4%";
 // Fills in what the cluster leaves open, which a simulator takes as a process each, ops as they are ready and no reserve:
 //  - a host process for each device where the graph has ranks, or micro-batches in a pipeline's order, else one process;
 //  - the order of the program;
+//  - as many streams of a GPU as a traced process used (the graph's attribute `streams`), at full rate each;
 //  - `reserve` of each GPU, "SIZE", "P%" or "SIZE+P%"; empty = kReserve, of whose size a toy gives an eighth of its memory at most.
 // Throws InputError for another text, for a reserve that leaves a GPU nothing, and for one that no GPU takes.
 void FillFromFramework(sim::Cluster& cluster, const sim::OpGraph& graph, const std::string& reserve = "");

@@ -54,12 +54,21 @@ std::string ReadAll(int fd, const std::string& path, std::string content = {}) {
   for (;;) {
     const std::size_t size = content.size();
     if (size > kMaxFileBytes) throw InputError(SourceOf(path) + ": is larger than 2 GiB, which is not read");
-    content.resize(std::max(size + kChunk, size + size / 2));
+    content.resize(std::max(size + kChunk, content.capacity()));
     const ssize_t got = ::read(fd, content.data() + size, content.size() - size);
     content.resize(size + static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
     if (got == 0) return content;
     if (got < 0 && errno != EINTR) throw InputError(SourceOf(path) + ": cannot be read: " + Reason());
   }
+}
+
+// Room for a file whose size is known, so that a large one is not moved while it is read.
+std::string RoomFor(int fd) {
+  std::string content;
+  struct stat told {};
+  if (::fstat(fd, &told) != 0 || !S_ISREG(told.st_mode)) return content;
+  content.reserve(std::min(static_cast<std::size_t>(told.st_size), kMaxFileBytes) + kChunk);
+  return content;
 }
 
 int OpenToRead(const std::string& path) {
@@ -168,7 +177,7 @@ fs::path TargetOf(const std::string& path) {
 
 std::string ReadFile(const std::string& path) {
   const Descriptor descriptor(OpenToRead(path));
-  return Decompressed(ReadAll(descriptor.get(), path), SourceOf(path));
+  return Decompressed(ReadAll(descriptor.get(), path, RoomFor(descriptor.get())), SourceOf(path));
 }
 
 FrameReader::FrameReader(const std::string& path)

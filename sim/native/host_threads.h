@@ -47,7 +47,8 @@ class HostThreads : protected Devices<Moment> {
     waiting_[op] = {0, by_list() ? 0 : c_.dependencies[op], device};
   }
   void Order(const Placement& placement) {
-    ahead_ = !by_list() && (one_thread_ || Devices::has_collectives() || !(listed_ || Devices::all_alone()));
+    ahead_ = !by_list() && (one_thread_ || Devices::has_collectives() || !c_.host_waits.empty() ||
+                            !(listed_ || Devices::all_alone()));
     if (ahead_) sends_.resize(static_cast<std::size_t>(c_.ops));
     if (by_list()) FindRemoteEdges(placement.device);
     Devices::IssueAhead(ahead_);
@@ -134,10 +135,12 @@ class HostThreads : protected Devices<Moment> {
     if (!ahead_ || Devices::is_cpu(device))
       SatisfyLocals(op, device, LocalsKnown(device), LocalsNumber(device));
     if (!listed_) LookAt(ThreadOf(device));
-    if (!one_thread_ || threads_[0].waits_for != op) return;
-    threads_[0].waits_for = -1;
-    threads_[0].free = now_;
-    if (listed_ && waiting_[threads_[0].next].missing == 0) IssueListByPass(0);
+    const std::int32_t index = ThreadOf(device);
+    Thread& thread = threads_[index];
+    if (thread.waits_for != op) return;
+    thread.waits_for = -1;
+    thread.free = now_;
+    if (listed_ && waiting_[thread.next].missing == 0) IssueListByPass(index);
   }
   void LookAt(std::int32_t thread) { to_run_.Add(thread); }
   std::int32_t ThreadOf(DeviceIndex device) const { return one_thread_ ? 0 : device; }
@@ -161,7 +164,8 @@ class HostThreads : protected Devices<Moment> {
   }
   // Without lists: when a thread can issue an op; kNone if that is not known.
   Moment Next(std::int32_t thread) const {
-    return issuable_.empty(thread) ? kNone : std::max(threads_[thread].free, issuable_.Earliest(thread));
+    if (issuable_.empty(thread) || threads_[thread].waits_for >= 0) return kNone;
+    return std::max(threads_[thread].free, issuable_.Earliest(thread));
   }
 
  protected:
@@ -190,10 +194,11 @@ class HostThreads : protected Devices<Moment> {
     Moment free = 0;   // from when on it can issue the next op
     OpIndex next = 0;  // with lists: to be issued, of those in [place, last)
     std::int32_t place = 0, last = 0;
-    OpIndex waits_for = -1;  // per process: the op on a CPU whose end is not known
+    OpIndex waits_for = -1;  // the op for whose end, which is not known, it waits
   };
 
   OpIndex Nobody() const { return c_.ops; }
+  bool HostWaits(OpIndex op) const { return !c_.host_waits.empty() && c_.host_waits[op] != 0; }
   // Without lists: a device's members are issued in program order.
   void ChainMembers() {
     next_member_.assign(static_cast<std::size_t>(c_.ops), Nobody());
@@ -253,6 +258,7 @@ class HostThreads : protected Devices<Moment> {
       Recorder::RecordIssue(op, issued);
       const Moment end = Devices::Schedule(op, device, issued, !RemoteEdges(op).empty());
       if (Devices::is_cpu(device)) EndOnCpu(op, thread, end);
+      if (HostWaits(op)) thread.free = end;
       thread.next = ++thread.place < thread.last ? list_[thread.place] : Nobody();
     } while (waiting_[thread.next].missing == 0);
     ended_ += thread.place - from;
@@ -334,7 +340,7 @@ class HostThreads : protected Devices<Moment> {
       return;
     }
     const bool is_member = Devices::has_collectives() && Devices::IsMember(op);
-    const bool waits = one_thread_ && Devices::is_cpu(device) && !is_member;
+    const bool waits = (one_thread_ && Devices::is_cpu(device) && !is_member) || HostWaits(op);
     if (Devices::IsAlone(device)) {
       Devices::Schedule(op, device, issued, true);
       if (waits) thread.free = Devices::ends()[op];

@@ -25,7 +25,8 @@ class NativeRun : Transport<Links, Moment> {
   // `moments` must be able to hold every single duration.
   template <typename MakeLinks>
   NativeRun(const Problem& problem, const Moments<Moment>& moments, const MakeLinks& make_links)
-      : Transport(problem, moments, make_links), simple_(Devices::all_alone() && !HostThreads::one_thread()) {
+      : Transport(problem, moments, make_links),
+        simple_(Devices::all_alone() && !HostThreads::one_thread() && c_.host_waits.empty()) {
     ended_.reserve(static_cast<std::size_t>(c_.ops));
     to_send_.reserve(static_cast<std::size_t>(c_.ops));
   }
@@ -192,7 +193,7 @@ class NativeRun : Transport<Links, Moment> {
     return &outcome;
   }
 
-  const bool simple_;  // all devices work alone and have threads of their own
+  const bool simple_;  // all devices work alone and have threads of their own, which wait for no op
 
   std::vector<EndedOp> ended_;    // in this pass
   std::vector<OpIndex> to_send_;  // ended, in the order in which their transfers queue

@@ -259,6 +259,7 @@ class Pass {
 
     free = end + W::All(op.pause);
     thread = p_.process ? Where(W::Mask((place & cpus_).Placements()), end, issued) : issued;
+    if (op.host_waits) thread = end;
     if (p_.process) thread.Store(s_.thread[0]);
     const Id last = At(p_.ops, index + 1).send;
     for (Id send = op.send; send < last; ++send) Send(send, place, end, free, out, release);

@@ -175,10 +175,12 @@ class Planner {
   }
 
   void AddStep(OpIndex op) {
-    ScreenPlan::ScreenedOp screened{.unit = UnitOf(op),
-                                    .send = static_cast<Id>(plan_.sends.size()),
-                                    .working = Rounded(c_.rows[op].workspace),
-                                    .pays = c_.rows[op].dispatch_ops};
+    ScreenPlan::ScreenedOp screened{
+        .unit = UnitOf(op),
+        .send = static_cast<Id>(plan_.sends.size()),
+        .working = Rounded(c_.rows[op].workspace),
+        .pays = c_.rows[op].dispatch_ops,
+        .host_waits = !plan_.published && !c_.host_waits.empty() && c_.host_waits[op] != 0};
     for (const DeviceIndex device : example_) {
       plan_.cost.push_back(c_.CostOf(op, device));
       if (plan_.published) screened.pause = std::max(screened.pause, PauseAfterOp(plan_.cost.back()));

@@ -25,11 +25,12 @@ struct ScreenPlan {
 
   struct ScreenedOp {  // an op
     Id unit = 0;
-    Id send = 0;            // its first send; those of the next op follow
-    Bytes own = 0;          // storage of its outputs
-    Bytes working = 0;      // what it frees when it ends: workspace, outputs that nobody reads
-    std::int32_t pays = 0;  // framework ops that dispatch is charged for
-    Picos pause = 0;        // of its device behind it, under the rules published
+    Id send = 0;              // its first send; those of the next op follow
+    Bytes own = 0;            // storage of its outputs
+    Bytes working = 0;        // what it frees when it ends: workspace, outputs that nobody reads
+    std::int32_t pays = 0;    // framework ops that dispatch is charged for
+    Picos pause = 0;          // of its device behind it, under the rules published
+    bool host_waits = false;  // its thread waits for its end
   };
   struct Send {  // an output that is read, or the end of its op
     Id reader = 0;

@@ -339,7 +339,7 @@ class Oracle {
       ended_.insert(i);
       Times(i).end = now_;
       Thread& thread = ThreadOf(Where(i));
-      if (PerProcess() && thread.op == i) thread.op = -1;
+      if (Waits(i) && thread.op == i) thread.op = -1;
       VisitLocal(i, /*ended=*/true);
     }
     return !ended_ops.empty();
@@ -376,6 +376,11 @@ class Oracle {
     }
   }
 
+  // Section 2: the thread is busy until it has ended.
+  bool Waits(OpIndex i) const {
+    return (PerProcess() && IsCpu(Where(i)) && !IsMember(i)) || op(i).HostWaits();
+  }
+
   Picos IssueTime(OpIndex i) const {
     const Dispatch& dispatch = cluster_.dispatch;
     return (dispatch.automatic ? device(Where(i)).launch_cost : dispatch.cost) *
@@ -409,7 +414,7 @@ class Oracle {
         if (thread.due == now_) {
           const OpIndex i = thread.op;
           thread.due = kNever;
-          if (!PerProcess() || !IsCpu(Where(i)) || IsMember(i)) thread.op = -1;
+          if (!Waits(i)) thread.op = -1;
           Times(i).issue = now_;
           issued_.insert(i);
           if (IsMember(i)) {

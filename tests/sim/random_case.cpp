@@ -173,6 +173,7 @@ OpGraph MakeGraph(const CaseShape& shape, const Numbers& numbers, Dice& dice) {
     if (dice.Percent(15)) op.framework_ops = static_cast<std::int32_t>(dice.Between(1, 3));
     if (n % 5 == 0 && i % 3 != 0)
       op.host_units = i * 37 % 11;  // without a draw: other cases stay as they were
+    if (n % 4 == 1 && i % 5 == 2) op.attributes = {{"host_waits", {true}}};  // likewise
     if (colocated && dice.Percent(30)) op.colocate = dice.OneOf<std::string>({"a", "b", "c"});
   }
   if (dice.Percent(30)) Permute(graph, Shuffled(n, dice));

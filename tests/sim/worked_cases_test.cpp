@@ -71,6 +71,23 @@ TEST(WorkedCases, DispatchBoundChain) {
   }
 }
 
+// The host issues the next op when the one before has ended: with one thread, or one a device; by the program's order, or by what is
+// ready.
+TEST(WorkedCases, TheHostWaitsForOps) {
+  for (const auto per : {Dispatch::Per::kProcess, Dispatch::Per::kDevice}) {
+    for (const auto order : {Dispatch::Order::kProgram, Dispatch::Order::kReady}) {
+      World w;
+      w.Gpu();
+      w.cluster.dispatch = {.per = per, .order = order, .cost = 5 * kUs};
+      for (int i = 0; i < 3; ++i) {
+        const OpIndex op = w.Add(0, 20);
+        w.op(op).attributes = {{"host_waits", {true}}};
+      }
+      EXPECT_EQ(w.Run().runtime, 3 * (5 + 20) * kUs);
+    }
+  }
+}
+
 // ---- host threads----
 
 TEST(Issue, CpuIsSynchronous) {

@@ -10,7 +10,11 @@
 #include <fmt/format.h>
 
 #include "scenarios/importers/trace.h"
+#include "scenarios/importers/trace/convolutions.h"
+#include "scenarios/importers/trace/host_order.h"
 #include "scenarios/importers/trace/inputs.h"
+#include "scenarios/importers/trace/kernel_classes.h"
+#include "scenarios/importers/trace/kineto_graph.h"
 #include "scenarios/importers/trace/nodes.h"
 #include "scenarios/importers/trace/notes.h"
 #include "scenarios/importers/trace/times.h"
@@ -84,6 +88,7 @@ class Builder {
     for (const auto& [variable, leader] : variables_) evidence_.variables.insert(variable);
     seen_.variables = variables_.size();
     seen_.inputs = trace::TellInputs(evidence_, graph_);
+    if (times_ != nullptr && !times_->correlation.work.empty()) FollowTimes();
     return std::move(graph_);
   }
 
@@ -91,6 +96,18 @@ class Builder {
   const trace::Seen& seen() const { return seen_; }
 
  private:
+  void FollowTimes() {
+    std::vector<std::ptrdiff_t> owner;
+    for (const profiler::LinkedWork& linked : times_->correlation.work) {
+      const std::size_t node = times_->NodeOf(linked);
+      const std::size_t op = node == kNoNode ? kNoNode : op_[node];
+      owner.push_back(op == kNoNode ? profiler::kNobody : static_cast<std::ptrdiff_t>(op));
+    }
+    node_of_.resize(graph_.ops.size(), profiler::kNobody);
+    trace::FollowTimeline(trace::ReadTimeline(times_->trace, times_->correlation, owner), owner, node_of_,
+                          graph_);
+  }
+
   // ---- which nodes are ops
 
   // Sends tensors to other processes, or takes theirs; what it calls is how.
@@ -342,14 +359,28 @@ class Builder {
     op.attributes = trace::ConvolutionAttributes(node);
     op.attributes.emplace_back("torch_op", sim::Attribute{node.name});
     op.attributes.emplace_back("traced_on", sim::Attribute{on_gpu ? GpuOf(call) : "cpu"});
+    if (Communicates(node)) AddCollective(call, i, op);
     if (!is_view) op.flops = FlopsOf(op, inputs);
     // Which of the two it is the framework decides, for each op.
     if (op.flops > 0 && (tf32_of_[i] != 0 || in_f32_[i]) && !inputs.empty() &&
         trace::DtypeOf(inputs.front().type) == "f32")
       op.attributes.emplace_back("tf32", sim::Attribute{tf32_of_[i] > 0});
     AddTime(call, i, is_view, on_gpu, op);
+    node_of_.resize(graph_.ops.size(), profiler::kNobody);  // of variables
+    node_of_.push_back(static_cast<std::ptrdiff_t>(i));
     graph_.ops.push_back(std::move(op));
     Remember(call, index);
+  }
+
+  // c10d's ops name what they fill before what they send. Where the process group records alone, what it calls has the name.
+  void AddCollective(const Call& call, std::size_t i, sim::Op& op) const {
+    std::string_view type = trace::CollectiveNamed(call.node->name);
+    const bool calls = i + 1 < execution_.nodes.size() && execution_.nodes[i + 1].parent == i;
+    if (type.empty() && calls) type = trace::CollectiveNamed(execution_.nodes[i + 1].name);
+    if (type.empty()) return;
+    trace::Collective collective{.type = std::string(type)};
+    if (!call.inputs.empty()) collective.bytes = call.inputs.back().bytes();
+    for (auto& attribute : trace::AttributesOf(collective)) op.attributes.push_back(std::move(attribute));
   }
 
   static double FlopsOf(const sim::Op& op, const std::vector<Tensor>& inputs) {
@@ -503,11 +534,12 @@ class Builder {
   const trace::ExecutionTrace& execution_;
   const trace::Times* times_;
   sim::OpGraph graph_;
-  std::vector<std::size_t> op_;     // of each node the op that it is part of
-  std::vector<const char*> phase_;  // of each node
-  std::vector<double> device_of_;   // of each op [us]
-  std::vector<double> tf32_of_;     // likewise in TF32, less that in full f32
-  std::vector<bool> in_f32_;        // of each op whether it must not run in TF32
+  std::vector<std::ptrdiff_t> node_of_;  // of each op the node it is made of; kNobody: a variable
+  std::vector<std::size_t> op_;          // of each node the op that it is part of
+  std::vector<const char*> phase_;       // of each node
+  std::vector<double> device_of_;        // of each op [us]
+  std::vector<double> tf32_of_;          // likewise in TF32, less that in full f32
+  std::vector<bool> in_f32_;             // of each op whether it must not run in TF32
   std::unordered_map<std::int64_t, Storage> storages_;
   std::unordered_map<sim::OpIndex, sim::OpIndex> variables_;   // each with one that it must be with
   std::vector<std::pair<sim::OpIndex, sim::OpIndex>> writes_;  // op, variable
@@ -519,6 +551,14 @@ class Builder {
   std::size_t copied_ = 0;  // [bytes]
   trace::Seen seen_;
 };
+
+// Times of a GPU are those of a kind, if one is named.
+void NameKind(const std::string& gpu, sim::OpGraph& graph) {
+  if (gpu.empty()) return;
+  for (sim::Op& op : graph.ops) {
+    for (auto& [kind, us] : op.cost_us_by_kind) kind = kind == "gpu" ? gpu : kind;
+  }
+}
 
 }  // namespace
 
@@ -538,10 +578,13 @@ ImportedGraph ImportTracePair(const std::string& content, const std::string& sou
                               const std::string& kineto, const ImportOptions& options) {
   if (content.find("\"rf_id\"") == std::string::npos &&
       content.find("\"traceEvents\"") != std::string::npos) {
-    throw InputError(
-        source +
-        ": is a Kineto trace, which tells times and no tensors; give the execution trace of the same run "
-        "(torch.profiler.ExecutionTraceObserver), and this one with --kineto");
+    if (!options.kineto.empty())
+      throw InputError(source +
+                       ": is a Kineto trace itself; --kineto goes with the execution trace of the same run "
+                       "(torch.profiler.ExecutionTraceObserver)");
+    ImportedGraph imported = trace::ReadKinetoGraph(content, source, options);
+    NameKind(options.gpu, imported.graph);
+    return imported;
   }
   const trace::ExecutionTrace execution = trace::ReadExecutionTrace(content, source);
   std::optional<trace::Times> times;
@@ -558,11 +601,7 @@ ImportedGraph ImportTracePair(const std::string& content, const std::string& sou
     graph.attributes.emplace_back("traced_step_us", sim::Attribute{times->step_us});
     graph.attributes.emplace_back("traced_device_us", sim::Attribute{times->device_us});
   }
-  if (!options.gpu.empty()) {
-    for (sim::Op& op : graph.ops) {
-      for (auto& [kind, us] : op.cost_us_by_kind) kind = kind == "gpu" ? options.gpu : kind;
-    }
-  }
+  NameKind(options.gpu, graph);
   imported.notes = trace::NotesOf(builder.seen(), execution, times ? &*times : nullptr, options);
   if (graph.ops.empty()) throw InputError(source + ": holds no op of PyTorch; record while the model runs");
   formats::CheckedAt(source, [&] { graph.Finish(); });

@@ -46,9 +46,12 @@ std::vector<std::string> TimeNotes(const Seen& seen, const Times& times, const I
                                     : fmt::format(" of the {:.6g} us from the first to the last ({:.1f} %)",
                                                   times.step_us, share(seen.host_us, times.step_us))));
   }
+  if (times.cut) notes.emplace_back(kCutNote);
+  if (!times.repaired.empty()) notes.push_back(times.repaired);
   if (times.by_order)
-    notes.emplace_back(
-        "the traces number their ops differently, which are matched by the order of their names");
+    notes.push_back(fmt::format(
+        "the traces number their ops differently, which are matched by the order of their names: {} of {}",
+        times.matching.matched, times.matching.ops));
   if (seen.untimed > 0)
     notes.push_back(fmt::format("{} ops are not in the Kineto trace: cost models price them", seen.untimed));
   return notes;

@@ -13,6 +13,10 @@
 
 namespace stowplan::scenarios::trace {
 
+inline constexpr char kCutNote[] =
+    "the Kineto trace ends in the middle, as a profiler leaves it that was killed: its whole events were "
+    "read";
+
 struct Seen {
   double device_us = 0, host_us = 0;                         // that ops take
   std::int64_t untimed = 0;                                  // ops
