@@ -12,6 +12,7 @@
 #include "agents/placements.h"
 #include "agents/shared_evaluation.h"
 #include "sim/base/error.h"
+#include "sim/base/parallel.h"
 
 namespace stowplan::agents {
 namespace {
@@ -158,7 +159,21 @@ struct Evaluator::Impl {
       options.log->Append(placement, {evaluation, wall_seconds(), simulator_seconds});
   }
 
-  void Count(const UnitPlacement& placement, const Evaluation& evaluation) {
+  // Each on any thread: on large graphs that takes as long as much else.
+  std::vector<std::optional<Plainness>> PlainnessesOf(std::span<const UnitPlacement> placements,
+                                                      const std::vector<Evaluation>& evaluations) const {
+    std::vector<std::optional<Plainness>> plain(placements.size());
+    ParallelFor(placements.size(), options.threads, [&](std::size_t i, int) {
+      const Evaluation& evaluation = evaluations[i];
+      if (evaluation.feasible && !evaluation.stopped && plainest.Wants(evaluation.runtime))
+        plain[i] = PlainnessOf(task, placements[i], evaluation.peak);
+    });
+    return plain;
+  }
+
+  // `plain` where it was asked for before.
+  void Count(const UnitPlacement& placement, const Evaluation& evaluation,
+             const std::optional<Plainness>& plain = std::nullopt) {
     ++samples;
     distinct.insert(HashOf(placement));
     if (evaluation.feasible)
@@ -166,7 +181,8 @@ struct Evaluator::Impl {
           kMachineSteps * std::min(sim::ToMicros(evaluation.runtime) / 1e6, kMachineCutoffSeconds);
     if (!evaluation.feasible || evaluation.stopped) return;
     if (plainest.Wants(evaluation.runtime))
-      plainest.Offer({placement, evaluation.runtime, PlainnessOf(task, placement, evaluation.peak)});
+      plainest.Offer(
+          {placement, evaluation.runtime, plain ? *plain : PlainnessOf(task, placement, evaluation.peak)});
     if (!curve.empty() && evaluation.runtime >= best_runtime) return;
     best = placement;
     best_runtime = evaluation.runtime;
@@ -214,9 +230,9 @@ std::vector<Evaluation> Evaluator::EvaluateBatch(std::span<const UnitPlacement> 
   const auto left = static_cast<std::size_t>(remaining());
   const std::span<const UnitPlacement> paid = placements.first(std::min(left, placements.size()));
   std::vector<Evaluation> evaluations;
-  const auto count_last = [&] {
+  const auto count_last = [&](const std::optional<Plainness>& plain = std::nullopt) {
     const UnitPlacement& placement = paid[evaluations.size() - 1];
-    impl_->Count(placement, evaluations.back());
+    impl_->Count(placement, evaluations.back(), plain);
     if (observer) observer(samples(), placement, evaluations.back());
   };
   std::unique_lock lock(impl_->counting);
@@ -231,11 +247,12 @@ std::vector<Evaluation> Evaluator::EvaluateBatch(std::span<const UnitPlacement> 
     lock.unlock();
     std::vector<Evaluation> simulated =
         impl_->shared() ? impl_->SimulateShared(open, want_starts) : impl_->SimulateBatch(open, want_starts);
+    const std::vector<std::optional<Plainness>> plain = impl_->PlainnessesOf(open, simulated);
     lock.lock();
-    for (Evaluation& evaluation : simulated) {
-      impl_->KeepInLog(paid[evaluations.size()], evaluation);
-      evaluations.push_back(std::move(evaluation));
-      count_last();
+    for (std::size_t i = 0; i < simulated.size(); ++i) {
+      impl_->KeepInLog(open[i], simulated[i]);
+      evaluations.push_back(std::move(simulated[i]));
+      count_last(plain[i]);
     }
   }
   if (impl_->options.on_sample) impl_->options.on_sample(*this);

@@ -25,6 +25,9 @@
 // must fall between a time a and the last c of the run (window_bound.h) is work for all devices together, to be done in T - a - c. At a
 // rate of r at most an op does cost (T - a - c) r / t for its device, t as above. a + c is at most a bound that is proven, so no more than T.
 //
+// Together. What is placed as one does all its work on one device d, at the total rate t, in the run's time without the least
+// head and the least tail of any part of it (window_bound.h). The least over d holds for each set.
+//
 // Memory (native only). While op i runs on d, d holds the persistent bytes of i's colocation set, i's own
 // outputs and workspace, and each output that i reads and that owns its storage (the original or a received
 // copy), each rounded to the granularity. A set with an op for which that is more than the capacity cannot be
@@ -111,9 +114,12 @@ std::vector<std::int32_t> ColoursOf(const sim::Problem& problem, const std::vect
 
 class Bounds {
  public:
-  Bounds(const sim::Problem& problem, const std::vector<DeviceIndex>& devices)
+  Bounds(const sim::Problem& problem, const std::vector<DeviceIndex>& devices,
+         std::span<const std::int32_t> set_of_op)
       : problem_(problem),
         graph_(problem.graph()),
+        set_of_op_(set_of_op),
+        sets_(1 + static_cast<std::size_t>(std::ranges::max(set_of_op))),
         cluster_(problem.cluster()),
         routes_(cluster_, devices),
         classes_(routes_, ColoursOf(problem, devices)),
@@ -123,7 +129,7 @@ class Bounds {
       devices_.push_back(devices[one.first]);
       rates_.push_back(RatesOf(cluster_, DeviceAt(devices_.back())));
     }
-    allowed_.assign(static_cast<std::size_t>(graph_.colocation_sets()) * devices_.size(), true);
+    allowed_.assign(sets_ * devices_.size(), true);
   }
 
   LowerBound Compute() {
@@ -132,12 +138,15 @@ class Bounds {
     bound.work = WorkBound(Work(false));
     bound.window = WindowBound(bound.work, std::max(bound.critical_path, bound.work));
     if (bound.window <= std::max(bound.critical_path, bound.work)) bound.window = 0;
+    bound.together = TogetherBound();
+    if (bound.together <= std::max({bound.critical_path, bound.work, bound.window})) bound.together = 0;
     if (published_) return bound;
     const bool ruled_out = RuleOut(bound);
     if (bound.nothing_fits) return bound;
     bound.memory = WorkBound(Work(true));
     if (ruled_out) bound.memory = std::max(bound.memory, CriticalPath());
-    if (bound.memory <= std::max({bound.critical_path, bound.work, bound.window})) bound.memory = 0;
+    if (bound.memory <= std::max({bound.critical_path, bound.work, bound.window, bound.together}))
+      bound.memory = 0;
     return bound;
   }
 
@@ -145,7 +154,7 @@ class Bounds {
   const sim::Device& DeviceAt(DeviceIndex d) const { return cluster_.devices[static_cast<std::size_t>(d)]; }
   const sim::Op& OpAt(OpIndex op) const { return graph_.ops[static_cast<std::size_t>(op)]; }
   std::size_t SetOf(OpIndex op) const {
-    return static_cast<std::size_t>(graph_.colocation_set()[static_cast<std::size_t>(op)]);
+    return static_cast<std::size_t>(set_of_op_[static_cast<std::size_t>(op)]);
   }
   std::size_t At(OpIndex op, std::size_t d) const {
     return static_cast<std::size_t>(op) * devices_.size() + d;
@@ -252,7 +261,7 @@ class Bounds {
 
   WorkProblem Work(bool with_memory) const {
     WorkProblem work;
-    work.items = static_cast<std::size_t>(graph_.colocation_sets());
+    work.items = sets_;
     work.one_host = !published_ && cluster_.dispatch.per == sim::Dispatch::Per::kProcess;
     const std::size_t count = devices_.size();
     std::vector<WorkProblem::Load> loads(work.items * count);
@@ -366,7 +375,7 @@ class Bounds {
     const double devices = std::min(count_, all / static_cast<double>(std::max<Picos>(1, work_bound)));
     const Window window = BusiestWindow(spans, std::max(1.0, devices), known);
     WorkProblem work;
-    work.items = static_cast<std::size_t>(graph_.colocation_sets());
+    work.items = sets_;
     const std::size_t count = devices_.size();
     std::vector<WorkProblem::Load> loads(work.items * count);
     for (OpIndex op = 0; op < graph_.size(); ++op) {
@@ -379,6 +388,27 @@ class Bounds {
     }
     SetClasses(loads, false, work);
     return std::min(kNever, window.before + window.behind + WorkBound(work));
+  }
+
+  // ---- together -------------------------------------------------------------------------------------------
+
+  // Behind WindowBound(), which sets heads and tails.
+  Picos TogetherBound() const {
+    std::vector<Picos> least(sets_, kNever);
+    for (std::size_t d = 0; d < devices_.size(); ++d) {
+      std::vector<std::vector<Span>> spans(sets_);
+      std::vector<Picos> work(sets_, 0);
+      for (OpIndex op = 0; op < graph_.size(); ++op) {
+        Span span = SpanOf(op, d);
+        span.length = static_cast<Picos>(static_cast<Wide>(span.length) * rates_[d].one / rates_[d].all);
+        work[SetOf(op)] = std::min(kNever, work[SetOf(op)] + span.length);
+        spans[SetOf(op)].push_back(span);
+      }
+      for (std::size_t set = 0; set < sets_; ++set) {
+        if (work[set] < kNever) least[set] = std::min(least[set], OneDeviceBound(std::move(spans[set])));
+      }
+    }
+    return std::ranges::max(least);
   }
 
   // ---- memory ---------------------------------------------------------------------------------------------
@@ -403,7 +433,6 @@ class Bounds {
   // True if some set cannot be somewhere.
   bool RuleOut(LowerBound& bound) {
     const std::size_t count = devices_.size();
-    const std::size_t sets = allowed_.size() / count;
     std::vector<Bytes> persistent(allowed_.size(), 0);
     std::vector<Bytes> live(allowed_.size(), 0);
     for (OpIndex op = 0; op < graph_.size(); ++op) {
@@ -420,7 +449,7 @@ class Bounds {
       capacity += static_cast<double>(classes_.classes()[d].devices) *
                   static_cast<double>(DeviceAt(devices_[d]).capacity());
     }
-    for (std::size_t set = 0; set < sets; ++set) {
+    for (std::size_t set = 0; set < sets_; ++set) {
       bool fits = false;
       Bytes least = std::numeric_limits<Bytes>::max();
       for (std::size_t d = 0; d < count; ++d) {
@@ -439,6 +468,8 @@ class Bounds {
 
   const sim::Problem& problem_;
   const sim::OpGraph& graph_;
+  const std::span<const std::int32_t> set_of_op_;  // ops of one set are on one device
+  const std::size_t sets_;
   const sim::Cluster& cluster_;
   const RouteKinds routes_;
   const DeviceClasses classes_;
@@ -446,7 +477,7 @@ class Bounds {
   const bool published_;
   std::vector<DeviceIndex> devices_;  // the first of each class
   std::vector<Rates> rates_;          // by class, as all that follows calls devices
-  std::vector<bool> allowed_;         // [colocation set * devices + device]
+  std::vector<bool> allowed_;         // [set * devices + device]
   std::vector<Picos> issue_;          // [op * devices + device]
   std::vector<Picos> end_;
   std::vector<Picos> tail_;  // from the end of the op there to the end of the run
@@ -454,10 +485,12 @@ class Bounds {
 
 }  // namespace
 
-LowerBound ComputeLowerBound(const sim::Problem& problem, const std::vector<DeviceIndex>& devices) {
+LowerBound ComputeLowerBound(const sim::Problem& problem, const std::vector<DeviceIndex>& devices,
+                             std::span<const std::int32_t> unit_of_op) {
   std::vector<DeviceIndex> all(problem.cluster().devices.size());
   std::iota(all.begin(), all.end(), 0);
-  return Bounds(problem, devices.empty() ? all : devices).Compute();
+  if (unit_of_op.empty()) unit_of_op = problem.graph().colocation_set();
+  return Bounds(problem, devices.empty() ? all : devices, unit_of_op).Compute();
 }
 
 }  // namespace stowplan::agents

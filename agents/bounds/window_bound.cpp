@@ -1,6 +1,8 @@
 #include "agents/bounds/window_bound.h"
 
 #include <algorithm>
+#include <queue>
+#include <utility>
 
 namespace stowplan::agents {
 namespace {
@@ -77,6 +79,29 @@ Window BusiestWindow(const std::vector<Span>& spans, double devices, sim::Picos 
     window = {before, behind};
   }
   return window;
+}
+
+sim::Picos OneDeviceBound(std::vector<Span> spans) {
+  std::ranges::sort(spans, {}, &Span::head);
+  const auto less_urgent = [](const Span& a, const Span& b) { return a.tail < b.tail; };
+  std::priority_queue<Span, std::vector<Span>, decltype(less_urgent)> waiting(less_urgent);
+  sim::Picos now = 0, bound = 0;
+  for (auto next = spans.begin(); next != spans.end() || !waiting.empty();) {
+    if (waiting.empty()) now = std::max(now, next->head);
+    for (; next != spans.end() && next->head <= now; ++next) waiting.push(*next);
+    Span running = waiting.top();
+    waiting.pop();
+    const sim::Picos until =
+        next == spans.end() ? now + running.length : std::min(next->head, now + running.length);
+    running.length -= until - now;
+    now = until;
+    if (running.length > 0) {
+      waiting.push(running);
+    } else {
+      bound = std::max(bound, now + running.tail);
+    }
+  }
+  return bound;
 }
 
 }  // namespace stowplan::agents

@@ -35,4 +35,9 @@ struct Window {
 // run. Of many windows some are tried, so that it takes about a second for any graph. It proves nothing: see bounds.cpp.
 Window BusiestWindow(const std::vector<Span>& spans, double devices, sim::Picos known);
 
+// What a device needs that does one of them at a time: of any of them the least head, all lengths and the least tail. That is the
+// time of the schedule that always goes on with what has the longest tail of those whose head is over (Carlier: The one-machine
+// sequencing problem, EJOR 1982).
+sim::Picos OneDeviceBound(std::vector<Span> spans);
+
 }  // namespace stowplan::agents

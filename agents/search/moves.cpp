@@ -56,6 +56,9 @@ std::vector<std::size_t> FoldedOrder(const Task& task) {
   return order;
 }
 
+// Of many devices most are in no use to a graph, and a move to one of those is rarely any good.
+constexpr std::size_t kFewDevices = 16;
+
 }  // namespace
 
 Moves::Moves(const Task& task, Kinds kinds) : task_(task), orders_(2), neighbours_(task.units.ops.size()) {
@@ -109,8 +112,9 @@ UnitPlacement Moves::ClusterNeighbour(const UnitPlacement& placement, std::size_
 
 UnitPlacement Moves::RandomClusters(std::size_t level, Rng& rng) const {
   UnitPlacement placement(task_.units.ops.size());
+  const std::span<const sim::DeviceIndex> devices = SomeDevices(rng);
   for (std::size_t c = 0; c < tree().Clusters(level); ++c) {
-    const sim::DeviceIndex device = rng.Pick(task_.devices);
+    const sim::DeviceIndex device = devices[static_cast<std::size_t>(rng.Below(devices.size()))];
     for (const std::size_t unit : tree().Cluster(level, c)) placement[unit] = device;
   }
   return placement;
@@ -155,7 +159,7 @@ void Moves::MoveRun(UnitPlacement& placement, Rng& rng) const {
   const Order& order = orders_[rng.Below(orders_.size())];
   const auto first = static_cast<std::size_t>(rng.Below(order.size()));
   const std::size_t end = std::min(order.size(), first + Length(rng));
-  const sim::DeviceIndex device = Other(placement[order[first]], rng);
+  const sim::DeviceIndex device = Other(placement[order[first]], placement, rng);
   for (std::size_t i = first; i < end; ++i) placement[order[i]] = device;
 }
 
@@ -183,7 +187,7 @@ void Moves::ShiftBorder(UnitPlacement& placement, Rng& rng) const {
 void Moves::MoveConnected(UnitPlacement& placement, Rng& rng) const {
   const auto seed = static_cast<std::size_t>(rng.Below(placement.size()));
   const sim::DeviceIndex from = placement[seed];
-  const sim::DeviceIndex to = Other(from, rng);
+  const sim::DeviceIndex to = Other(from, placement, rng);
   std::vector<std::size_t> frontier = {seed};
   for (std::size_t left = Length(rng); left > 0 && !frontier.empty();) {
     std::swap(frontier[static_cast<std::size_t>(rng.Below(frontier.size()))], frontier.back());
@@ -216,7 +220,7 @@ void Moves::MoveCluster(UnitPlacement& placement, std::size_t level, Rng& rng) c
   };
   std::span<const std::size_t> cluster = draw();
   while (cluster.size() > MostMoved()) cluster = draw();  // of two one is no larger
-  const sim::DeviceIndex device = Other(placement[cluster[rng.Below(cluster.size())]], rng);
+  const sim::DeviceIndex device = Other(placement[cluster[rng.Below(cluster.size())]], placement, rng);
   for (const std::size_t unit : cluster) placement[unit] = device;
 }
 
@@ -225,15 +229,32 @@ std::size_t Moves::MostMoved() const {
 }
 
 std::size_t Moves::Length(Rng& rng) const {
-  const std::size_t most = MostMoved();
+  if (rng.Below(2) == 0) return 1;
+  return Length(MostMoved(), rng);
+}
+
+std::size_t Moves::Length(std::size_t most, Rng& rng) {
   std::uint64_t powers = 1;
   while ((std::size_t{1} << powers) <= most) ++powers;
-  if (rng.Below(2) == 0) return 1;
   const std::size_t least = std::size_t{1} << rng.Below(powers);
   return std::min(most, least + static_cast<std::size_t>(rng.Below(least)));
 }
 
-sim::DeviceIndex Moves::Other(sim::DeviceIndex device, Rng& rng) const {
+// All of few; of many 1, 2 to 3, 4 to 7 … neighbours with equal chance.
+std::span<const sim::DeviceIndex> Moves::SomeDevices(Rng& rng) const {
+  const std::span<const sim::DeviceIndex> all = task_.devices;
+  if (all.size() <= kFewDevices) return all;
+  const std::size_t count = Length(all.size(), rng);
+  return all.subspan(static_cast<std::size_t>(rng.Below(all.size() + 1 - count)), count);
+}
+
+// Of many mostly one that is in use.
+sim::DeviceIndex Moves::Other(sim::DeviceIndex device, const UnitPlacement& placement, Rng& rng) const {
+  constexpr int kDraws = 4;  // for one that is another
+  const bool in_use = task_.devices.size() > kFewDevices && rng.Below(4) > 0;
+  for (int draw = 0; in_use && draw < kDraws; ++draw) {
+    if (const sim::DeviceIndex used = rng.Pick(placement); used != device) return used;
+  }
   const auto here = std::find(task_.devices.begin(), task_.devices.end(), device) - task_.devices.begin();
   const auto step = 1 + rng.Below(task_.devices.size() - 1);
   return task_.devices[(static_cast<std::size_t>(here) + step) % task_.devices.size()];

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -60,7 +61,9 @@ class Moves {
   void MoveCluster(UnitPlacement& placement, std::size_t level, Rng& rng) const;
   std::size_t MostMoved() const;
   std::size_t Length(Rng& rng) const;
-  sim::DeviceIndex Other(sim::DeviceIndex device, Rng& rng) const;
+  static std::size_t Length(std::size_t most, Rng& rng);  // 1, 2 to 3, 4 to 7 … with equal chance
+  std::span<const sim::DeviceIndex> SomeDevices(Rng& rng) const;
+  sim::DeviceIndex Other(sim::DeviceIndex device, const UnitPlacement& placement, Rng& rng) const;
 
   const Task& task_;
   std::vector<Order> orders_;

@@ -82,7 +82,7 @@ class Team::Impl {
   void Search() {
     Begin();
     if (program_ && evaluator_.remaining() >= kLeastProbed) Probe();
-    if (trust_ >= kTrusted) FirstPlan();
+    if (program_) FirstPlan();
     while (!done()) {
       Climb();
       if (!done()) GoAway();
@@ -195,13 +195,21 @@ class Team::Impl {
     return std::min(most, ScreenedAnnealing::MostScreens(task_.problem->graph()));
   }
 
-  // Each on a thread of its own; where they end is sampled.
+  // Each on a thread of its own; where they end is sampled. Screens that are wrong where the rules left the search may order all
+  // placements well, and those few samples tell: what they led to is where they are judged then.
   void FirstPlan() {
     const std::int64_t flights = std::clamp<std::int64_t>(PlanScreens() / kFlight, 1, kMostFlights);
     const Candidate known = screening().Candidates({best_.placement}).front();
     Land(static_cast<std::size_t>(flights), "plan", [&](ScreenedAnnealing& annealing, std::size_t) {
       return annealing.Plan(known, PlanScreens() / flights);
     });
+    if (trust_ >= kTrusted || done()) return;
+    if (here_.objective > best_.objective) {
+      here_ = best_;
+    } else {
+      controls_.clear();
+      Probe();
+    }
   }
 
   template <typename Fly>

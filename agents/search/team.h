@@ -11,7 +11,7 @@
 // screens (plan).
 //
 // Screens are trusted as far as they are right: Kendall's tau of screens and samples, over moves that nobody chose, near where
-// the search stands. Below 0.6 nobody asks them. Where ops do not run in the program's order screens in the order in which the
+// the search stands. Below 0.6 nobody asks them but the first plan, which shows by a few samples what they are worth. Where ops do not run in the program's order screens in the order in which the
 // best placement ran are compared with those, too.
 //
 // What a turn does is counted in samples and screens, never in seconds, and shared out in parts of fixed size: the same bits

@@ -14,6 +14,7 @@
 #include "agents/bounds/bounds.h"
 #include "agents/evaluation_log.h"
 #include "cli/commands/commands.h"
+#include "cli/place/grouping_cost.h"
 #include "cli/place/memory_need.h"
 #include "cli/place/place_record.h"
 #include "cli/place/place_report.h"
@@ -194,11 +195,14 @@ class PlaceCommand : public Command {
                  .wall_seconds = wall.count(),
                  .ranks = ranks.size(),
                  .advice = {},
-                 .rivals = {}};
+                 .rivals = {},
+                 .grouping = {}};
       if (ranks.first() && evaluator.has_best()) {
         CheckBest(task, evaluator);
         made.advice = problem::Advise(task, evaluator, &stop, Allowed(task));
         made.rivals = made.advice->rivals;
+        made.grouping = FindGroupingCost(task, evaluator, made.is_portfolio && !stop ? budget / 10 : 0,
+                                         seconds_ / 10, options_, &stop);
       } else if (ranks.first() && !stop) {
         made.rivals = problem::SimplestRivals(task);
       }
@@ -448,6 +452,10 @@ class PlaceCommand : public Command {
       output::Print(fmt::format("{}\n", PrintPlaceReport(problem::MakeStudy(*found.task.problem, best,
                                                                             *outcome, found.bound, {}))));
     output::Print(problem::PrintAdvice(*found.advice, found.task) + "\n");
+    if (found.grouping) {
+      output::Print(output::Wrapped(GroupingCostText(*found.grouping, found.task, evaluator.best_runtime()),
+                                    0, output::kLineWidth));
+    }
     if (!found.author.empty()) {
       output::Print(fmt::format("{} by {}, one of the portfolio.\n",
                                 found.took_fastest() ? "Found" : "The fastest sample was found",

@@ -70,6 +70,13 @@ nlohmann::ordered_json Summary(const problem::SearchSource& search, std::int64_t
     json["runtime_us"] = sim::ToMicros(found.advice->chosen.runtime);
     json["within_percent"] = within;
   }
+  if (found.grouping) {
+    json["groups"] = {{"lower_bound_us", sim::ToMicros(found.grouping->bound)}};
+    if (found.grouping->samples > 0) {
+      json["groups"]["single_ops_us"] = sim::ToMicros(found.grouping->single_ops);
+      json["groups"]["single_ops_samples"] = found.grouping->samples;
+    }
+  }
   json["rivals"] = nlohmann::ordered_json::array();
   for (const problem::Rival& rival : found.rivals) json["rivals"].push_back(RivalJson(rival, found.task));
   json["reserve_bytes"] = nlohmann::ordered_json::object();

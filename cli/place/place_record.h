@@ -10,6 +10,7 @@
 
 #include "agents/bounds/bounds.h"
 #include "agents/evaluator.h"
+#include "cli/place/grouping_cost.h"
 #include "cli/place/memory_need.h"
 #include "problem/advice/advice.h"
 #include "problem/search_source.h"
@@ -30,6 +31,7 @@ struct Found {
   int ranks = 1;
   std::optional<problem::Advice> advice;  // where something was found
   std::vector<problem::Rival> rivals;     // none where it was interrupted
+  std::optional<GroupingCost> grouping;   // where something was found and groups were placed
 
   // Whether the answer is the search's best.
   bool took_fastest() const { return advice && advice->chosen.placement == evaluator.best(); }

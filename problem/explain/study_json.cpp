@@ -124,6 +124,7 @@ std::string StudyJson(const Study& study) {
                        {"critical_path_us", Us(study.bound.critical_path)},
                        {"work_us", Us(study.bound.work)},
                        {"window_us", Us(study.bound.window)},
+                       {"together_us", Us(study.bound.together)},
                        {"memory_us", Us(study.bound.memory)},
                        {"proven_infeasible", study.bound.nothing_fits}}},
                      {"critical_path", PathJson(study)},

@@ -174,6 +174,40 @@ TEST(Bounds, PublishedRulesCountTheirGaps) {
   EXPECT_EQ(bound.work, 15'700'000);           // half of 2 * 15.7
 }
 
+// 10 us before, three branches of 20 us on one device, 10 us behind: 80 us with the branches as one, 40 without.
+TEST(Bounds, WhatIsPlacedAsOneRunsOnOneDevice) {
+  Case c;
+  c.Add("first", {10}, {}, 0);
+  for (int i = 0; i < 3; ++i) c.Add("branch" + std::to_string(i), {20}, {0}, 0);
+  c.Add("last", {10}, {1, 2, 3}, 0);
+  c.UseGpus(3, false);
+  EXPECT_EQ(ComputeLowerBound(c.Finish()).best(), 40 * kMicro);
+  const LowerBound bound = ComputeLowerBound(*c.problem, {}, std::vector<std::int32_t>{0, 1, 1, 1, 2});
+  EXPECT_EQ(bound.together, 80 * kMicro);
+  EXPECT_EQ(bound.best(), bound.together);
+}
+
+TEST(Bounds, HoldForEveryPlacementOfGroups) {
+  int added = 0;
+  for (std::uint64_t seed = 1; seed <= 150; ++seed) {
+    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    const auto c = RandomCase(seed, {.ops = 8, .gpus = 2, .tight_memory = seed % 3 == 0});
+    const Task task = MakeTask(*c->problem, seed % 2 == 0 ? "neighbour(groups=3)" : "tied(groups=3)");
+    const LowerBound bound = ComputeLowerBound(*c->problem, {}, task.units.unit_of_op);
+    Evaluator every(task, {.budget = 27});
+    every.observer = [&](std::int64_t, const UnitPlacement&, const Evaluation& evaluation) {
+      EXPECT_LE(std::max({bound.critical_path, bound.work, bound.window, bound.together}),
+                evaluation.runtime);
+      if (!evaluation.feasible) return;
+      EXPECT_LE(bound.memory, evaluation.runtime);
+      EXPECT_FALSE(bound.nothing_fits);
+    };
+    MakeAgent("brute_force")->Search(task, every, {});
+    added += bound.together > 0;
+  }
+  EXPECT_GT(added, 10);
+}
+
 // Whether the window added to it.
 bool ExpectBoundsHold(const Case& c, const std::vector<sim::DeviceIndex>& devices) {
   const LowerBound bound = ComputeLowerBound(*c.problem, devices);

@@ -74,6 +74,31 @@ RC_GTEST_PROP(Moves, ACrossHasItsUnitsFromOneOrTheOther, ()) {
 }
 
 // Four layers forward and back, each backward op reading its forward op, all of equal cost.
+// Of 64 devices mostly those that are in use, and now and then any; a random placement has any number of them.
+TEST(Moves, KeepMostlyToTheDevicesInUse) {
+  const auto c = RandomCase(4, {.ops = 40, .gpus = 64, .cpu = false});
+  const Task task = MakeTask(*c->problem, "");
+  const Moves moves(task, Moves::Kinds::kWithClusters);
+  Rng rng(1, "test");
+  UnitPlacement two(task.units.ops.size(), 3);
+  for (std::size_t unit = 0; unit < two.size(); unit += 2) two[unit] = 40;
+  std::set<sim::DeviceIndex> reached;
+  std::set<std::size_t> used;
+  int new_ones = 0;
+  for (int i = 0; i < 4000; ++i) {
+    const UnitPlacement next = moves.Neighbour(two, rng);
+    const std::set<sim::DeviceIndex> devices(next.begin(), next.end());
+    new_ones += devices.size() > 2;
+    reached.insert(devices.begin(), devices.end());
+    const UnitPlacement random = moves.RandomClusters(0, rng);
+    used.insert(std::set(random.begin(), random.end()).size());
+  }
+  EXPECT_LT(new_ones, 1600);
+  EXPECT_THAT(reached, SizeIs(64));
+  EXPECT_EQ(*used.begin(), 1u);
+  EXPECT_GT(*used.rbegin(), 20u);
+}
+
 TEST(Moves, TrivialPlacementsAreSingleDevicesAndBlocksOfEqualCost) {
   Case c;
   for (int i = 0; i < 4; ++i) {

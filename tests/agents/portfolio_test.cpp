@@ -222,6 +222,22 @@ TEST(Portfolio, IsNotBehindItsMembers) {
   EXPECT_LT(portfolio, better + 6 * 0.002);
 }
 
+// Where screens are wrong about what is near the rules' best they may be right elsewhere, and a plan's end shows it.
+TEST(Portfolio, TriesAPlanHoweverRightScreensAreNearTheRules) {
+  for (std::uint64_t seed = 1; seed <= 12; ++seed) {
+    const auto c = RandomCase(seed, {.ops = 40, .gpus = 4});
+    const Task task = MakeTask(*c->problem, "");
+    Evaluator evaluator(task, {.budget = 120});
+    const std::unique_ptr<Agent> portfolio = MakeAgent(kPortfolio);
+    portfolio->Search(task, evaluator, {});
+    const auto& composed = dynamic_cast<const Composed&>(*portfolio);
+    bool planned = false;
+    for (std::int64_t sample = 1; sample <= 120; ++sample)
+      planned = planned || composed.AuthorOf(sample) == "plan";
+    EXPECT_TRUE(planned) << "seed " << seed;
+  }
+}
+
 TEST(Portfolio, SaysWhoFoundWhat) {
   const auto c = RandomCase(12, {.ops = 60, .gpus = 3});
   const Task task = MakeTask(*c->problem, "");

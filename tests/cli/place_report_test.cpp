@@ -5,6 +5,7 @@
 
 #include "agents/bounds/bounds.h"
 #include "cli/place/device_modules.h"
+#include "cli/place/grouping_cost.h"
 #include "cli/place/memory_need.h"
 #include "output/console.h"
 #include "problem/explain/memory_parts.h"
@@ -67,6 +68,35 @@ TEST(DeviceModules, DrawsNumberedNeighboursTogether) {
               ElementsAre("", "embedding, layer0 to layer1, layer2*, softmax", "layer2*, layer3"));
   EXPECT_THAT(ModulesByDevice(loaded.problem(), placement, 1),
               ElementsAre("", "embedding and 3 more", "layer2* and 1 more"));
+}
+
+// ---- what groups cost
+
+TEST(GroupingCost, IsWhatGroupsCannotReachAndSingleOpsCan) {
+  const problem::LoadedProblem loaded(
+      problem::ProblemSource{.graph = "inception_v3(batch=8)", .cluster = "h100(gpus=3,host=device)"});
+  const auto found = [&](const std::string& grouper, std::int64_t samples) {
+    const agents::Task task = agents::MakeTask(loaded.problem(), grouper, {"gpu0", "gpu1", "gpu2"});
+    agents::Evaluator evaluator(task, {.budget = 40});
+    agents::MakeAgent("local_search")->Search(task, evaluator, {});
+    return std::pair(FindGroupingCost(task, evaluator, samples, 0, {}, nullptr), evaluator.best_runtime());
+  };
+  const auto [cost, best] = found("neighbour(groups=6)", 40);
+  ASSERT_TRUE(cost);
+  EXPECT_GE(cost->bound, agents::ComputeLowerBound(loaded.problem(), {1, 2, 3}).best());
+  EXPECT_LE(cost->bound, best);
+  EXPECT_LT(cost->single_ops, best);
+  EXPECT_EQ(cost->samples, 40);
+  EXPECT_EQ(found("neighbour(groups=6)", 0).first->samples, 0) << "they are not sought";
+  EXPECT_FALSE(found("colocation", 40).first) << "nothing is grouped";
+}
+
+TEST(GroupingCost, IsToldBesideTheBound) {
+  const auto told = RunStowplan({"place", kLlama, "--cluster", "a100(gpus=2)", "--devices", "gpu",
+                                 "--grouper", "module", "--samples", "60"});
+  EXPECT_EQ(told.status, 0) << told.err;
+  ExpectNarrow(told.out);
+  EXPECT_THAT(told.out, AllOf(HasSubstr("groups"), HasSubstr("ingle ops")));
 }
 
 // With what it says is enough a placement is found; below what it says is too little none exists.
