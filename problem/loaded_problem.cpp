@@ -9,6 +9,7 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include "cost_models/collectives/collectives.h"
 #include "cost_models/cost_models.h"
 #include "cost_models/models/measured_elsewhere.h"
 #include "cost_models/ops/host_costs.h"
@@ -230,6 +231,11 @@ void DeclareProblemOptions(CLI::App& app, ProblemSource& source) {
                  fmt::format("what a framework keeps of each GPU, where the cluster does not say; else {}",
                              scenarios::kReserve))
       ->option_text("SIZE+P%");
+  OneOf(
+      app.add_option("--collectives", source.collectives,
+                     "how long collectives take: as NCCL does them (stowplan collectives), or as rings over "
+                     "the cluster's links; else nccl"),
+      {"nccl", "ring"});
   OneOf(app.add_option(
             "--host", source.host,
             "how the host issues ops: as eager PyTorch, as CUDA graphs, at the cluster's one cost for "
@@ -248,7 +254,7 @@ LoadedProblem::LoadedProblem(sim::OpGraph graph, const ProblemSource& source)
   cluster_ = LoadOverridden(source, *model_, *catalogue_);
   // What is wrong now lies in how the files fit together.
   formats::CheckedAt(formats::SourceOf(source.graph) + " on " + formats::SourceOf(source.cluster),
-                     [&] { Meet(*model_, source.reserve, source.host); });
+                     [&] { Meet(*model_, source); });
   for (const cost_models::MovedTimes& moved : cost_models::MovedTimesOf(graph_, cluster_, *catalogue_)) {
     output::TellSentence(fmt::format(
         "stowplan: {} op{} of {} measured on {}: on {} {} that time by the ratio of what the cost "
@@ -260,7 +266,7 @@ LoadedProblem::LoadedProblem(sim::OpGraph graph, const ProblemSource& source)
 
 LoadedProblem::LoadedProblem(sim::OpGraph graph, sim::Cluster cluster, const sim::CostModel& model)
     : graph_(std::move(graph)), cluster_(std::move(cluster)) {
-  Meet(model, "", "");
+  Meet(model, {});
 }
 
 void LoadedProblem::TellImplausibleTimes() const {
@@ -270,12 +276,16 @@ void LoadedProblem::TellImplausibleTimes() const {
       output::TellSentence(fmt::format("{}: {}\n", graph_.name, note));
 }
 
-void LoadedProblem::Meet(const sim::CostModel& model, const std::string& reserve, const std::string& host) {
-  scenarios::FillFromFramework(cluster_, graph_, reserve);
-  cost_models::ChargeHost(cluster_, graph_, host);
+void LoadedProblem::Meet(const sim::CostModel& model, const ProblemSource& source) {
+  scenarios::FillFromFramework(cluster_, graph_, source.reserve);
+  cost_models::ChargeHost(cluster_, graph_, source.host);
   const cost_models::Catalogue& catalogue = catalogue_ ? *catalogue_ : cost_models::BuiltinCatalogue();
+  std::shared_ptr<const sim::CollectivePrices> collectives;  // null = rings
+  if (!graph_.collectives().empty() && source.collectives != "ring")
+    collectives = cost_models::MakeCollectiveModel(source.collectives, cluster_, catalogue);
   problem_ = std::make_unique<sim::Problem>(
-      graph_, cluster_, sim::PriceOps(graph_, cluster_, *cost_models::MovingMeasuredTimes(model, catalogue)));
+      graph_, cluster_, sim::PriceOps(graph_, cluster_, *cost_models::MovingMeasuredTimes(model, catalogue)),
+      std::move(collectives));
 }
 
 void OverrideRules(sim::Cluster& cluster, const std::string& rules) {

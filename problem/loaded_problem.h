@@ -26,6 +26,7 @@ struct ProblemSource {
   std::vector<std::string> memory;  // "gpu=4GiB": by device, kind or class, later ones win
   std::string reserve;              // of GPUs whose cluster gives none (framework.h); empty = the default
   std::string host;                 // "eager", "graph", "flat" (host_costs.h); empty = the cluster's
+  std::string collectives;          // "nccl", "ring"; empty = the first
   std::vector<std::string> sheets;  // files with device kinds that the catalogue lacks
   // What a stowplan.cluster file holds; `cluster` is then only what messages call it. Empty = `cluster` is loaded.
   std::string cluster_text;
@@ -48,7 +49,7 @@ void DeclareProblem(CLI::App& app, ProblemSource& source);
 // The option --parallel, which lays out the graph that the other option gives (scenarios/parallel/layout.h).
 void DeclareParallel(CLI::App& app, CLI::Option* graph, ProblemSource& source);
 
-// The options --cost-model, --sheet, --rules, --interconnect, --memory, --reserve and --host.
+// The options --cost-model, --sheet, --rules, --interconnect, --memory, --reserve, --collectives and --host.
 void DeclareProblemOptions(CLI::App& app, ProblemSource& source);
 
 // The option --sheet alone.
@@ -79,7 +80,7 @@ class LoadedProblem {
   void TellImplausibleTimes() const;
 
  private:
-  void Meet(const sim::CostModel& model, const std::string& reserve, const std::string& host);
+  void Meet(const sim::CostModel& model, const ProblemSource& source);
 
   std::unique_ptr<const cost_models::Catalogue> catalogue_;  // of the problem's cluster file and --sheet
   sim::OpGraph graph_;
