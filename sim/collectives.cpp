@@ -48,8 +48,9 @@ Collective Read(const OpGraph& graph, const std::vector<OpIndex>& members) {
   const Op& first = op(members.front());
   const std::optional<CollectiveType> type = CollectiveTypeOf(first.type);
   if (!type) {
-    throw InputError("op '" + first.name + "' is a member of a collective, so its type must be that of one, not '" +
-                     first.type + "'");
+    throw InputError("op '" + first.name +
+                     "' is a member of a collective, so its type must be that of one, not '" + first.type +
+                     "'");
   }
   Collective collective;
   collective.type = *type;
@@ -98,8 +99,7 @@ std::vector<std::string> CollectiveTypeNames() {
 
 std::vector<Collective> CollectivesOf(const OpGraph& graph) {
   std::vector<Collective> collectives;
-  for (const std::vector<OpIndex>& members : graph.collectives())
-    collectives.push_back(Read(graph, members));
+  for (const std::vector<OpIndex>& members : graph.collectives()) collectives.push_back(Read(graph, members));
   return collectives;
 }
 

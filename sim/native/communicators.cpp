@@ -40,7 +40,9 @@ const std::vector<Picos>& PricedCollectives::Under(std::span<const DeviceIndex> 
 std::string DescribeDeadlock(const Problem& problem, std::span<const Compiled::Id> heads,
                              std::span<const DeviceIndex> placement) {
   const Compiled& c = problem.compiled();
-  const auto op = [&](OpIndex index) { return "'" + problem.graph().ops[static_cast<std::size_t>(index)].name + "'"; };
+  const auto op = [&](OpIndex index) {
+    return "'" + problem.graph().ops[static_cast<std::size_t>(index)].name + "'";
+  };
   const auto device = [&](DeviceIndex d) {
     return "'" + problem.cluster().devices[static_cast<std::size_t>(d)].name + "'";
   };
@@ -56,13 +58,16 @@ std::string DescribeDeadlock(const Problem& problem, std::span<const Compiled::I
       const Compiled::Id other = head(there);
       if (other == first) continue;
       waits += ": " + device(placement[static_cast<std::size_t>(*here)]) + " has come to collective " +
-               op(*here) + ", " + device(placement[static_cast<std::size_t>(there)]) + " not to its " + op(there);
+               op(*here) + ", " + device(placement[static_cast<std::size_t>(there)]) + " not to its " +
+               op(there);
       if (other == Compiled::kNone) return waits + ", which waits for what comes after it";
       const std::vector<OpIndex>& others = c.collectives[static_cast<std::size_t>(other)].members;
       return waits + " but to " +
-             op(*std::ranges::find_if(others, [&](OpIndex member) {
-               return placement[static_cast<std::size_t>(member)] == placement[static_cast<std::size_t>(there)];
-             })) +
+             op(*std::ranges::find_if(others,
+                                      [&](OpIndex member) {
+                                        return placement[static_cast<std::size_t>(member)] ==
+                                               placement[static_cast<std::size_t>(there)];
+                                      })) +
              "; all ranks must come to their collectives in the same order";
     }
   }

@@ -26,8 +26,8 @@ constexpr int kMostChainChunks = 512;
 int ChainChunks(Bytes bytes, std::int64_t ranks) {
   const auto best = [&](double latency_bytes) {
     return static_cast<int>(
-        std::clamp(std::sqrt(static_cast<double>(bytes) * static_cast<double>(ranks - 2) / latency_bytes), 1.0,
-                   static_cast<double>(kMostChainChunks)));
+        std::clamp(std::sqrt(static_cast<double>(bytes) * static_cast<double>(ranks - 2) / latency_bytes),
+                   1.0, static_cast<double>(kMostChainChunks)));
   };
   return std::max(static_cast<int>(std::min<std::int64_t>(ranks, best(kLeastLatencyBytes))),
                   best(kMostLatencyBytes));
@@ -188,13 +188,14 @@ Picos ChainTime(const Cluster& cluster, const std::vector<DeviceIndex>& devices,
   const Sends sends(cluster, steps);
   const int chunks = ChainChunks(bytes, std::ssize(devices));
   const Picos answer = sends.Latency(devices[1], devices[0]);
-  std::map<Bytes, std::vector<Picos>> times_of;      // by size of a chunk, each step
-  std::vector<Picos> arrived(devices.size(), 0);     // of the chunk before
+  std::map<Bytes, std::vector<Picos>> times_of;                 // by size of a chunk, each step
+  std::vector<Picos> arrived(devices.size(), 0);                // of the chunk before
   std::vector<Picos> second(static_cast<std::size_t>(chunks));  // by chunk: when the second rank has it
   for (int i = 0; i < chunks; ++i) {
     std::vector<Picos>& times = times_of[ChainChunkOf(bytes, i, chunks)];
     if (times.empty()) {
-      for (const auto& [from, to] : steps) times.push_back(sends.Time(from, to, ChainChunkOf(bytes, i, chunks)));
+      for (const auto& [from, to] : steps)
+        times.push_back(sends.Time(from, to, ChainChunkOf(bytes, i, chunks)));
     }
     Picos at = sends.alone() && i > 1 ? Sum(second[static_cast<std::size_t>(i) - 2], answer) : 0;
     for (std::size_t rank = 1; rank < devices.size(); ++rank) {
