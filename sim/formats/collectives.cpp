@@ -39,15 +39,15 @@ class Splitting {
         Check(op);
         members_[i] = static_cast<std::int32_t>(op.inputs.size());
         made_members_ += members_[i];
-        bytes += members_[i] * (std::ssize(op.name) + std::ssize(op.group) + std::ssize(op.phase));
+        bytes += members_[i] * BytesOfCopy(Common(op));
         if (made_members_ > kMostMembers)
           Fail(op, fmt::format("the collectives up to here have {} ranks; {} are the most of a graph",
                                made_members_, kMostMembers));
         if (bytes > kMostCopiedBytes)
-          Fail(op,
-               fmt::format("the names of the ranks of the collectives up to here take {} bytes; {} are the "
-                           "most of a graph",
-                           bytes, kMostCopiedBytes));
+          Fail(op, fmt::format("the names and attributes of the ranks of the collectives up to here take {} "
+                               "bytes; {} are the "
+                               "most of a graph",
+                               bytes, kMostCopiedBytes));
       }
       next += std::max(members_[i], 1);
     }
@@ -133,15 +133,25 @@ class Splitting {
     for (sim::Output& output : copy.outputs)
       if (output.storage == sim::Output::Storage::kInput) output.alias = Mapped(output.alias);
   }
+  // What all members have.
+  static sim::Op Common(const sim::Op& op) {
+    sim::Op common = op;
+    common.inputs = {};
+    common.outputs = {};
+    common.control = {};
+    return common;
+  }
   void AddMembers(const sim::Op& op, std::int32_t members) {
+    const sim::Op common = Common(op);
+    const std::vector<OpIndex> control = MappedControl(op.control);
     const std::int32_t number = next_number_++;
     for (std::int32_t rank = 0; rank < members; ++rank) {
       const auto at = static_cast<std::size_t>(rank);
-      sim::Op& member = made_.ops.emplace_back(op);
+      sim::Op& member = made_.ops.emplace_back(common);
       if (members > 1) member.name = fmt::format("{}/rank{}", op.name, rank);
       member.collective = number;
       member.inputs = {Mapped(op.inputs[at])};
-      member.control = MappedControl(op.control);
+      member.control = control;
       member.outputs = {op.outputs[at]};
       ShareInPlace(member);
     }

@@ -51,19 +51,6 @@ std::int64_t BytesOf(const sim::Attributes& attributes) {
   return bytes;
 }
 
-// What a copy of an op takes, the op itself left out.
-std::int64_t BytesOf(const sim::Op& op) {
-  std::int64_t bytes =
-      std::ssize(op.name) + std::ssize(op.type) + std::ssize(op.group) + std::ssize(op.phase);
-  bytes += std::ssize(op.inputs) * std::int64_t{sizeof(TensorRef)};
-  bytes += std::ssize(op.control) * std::int64_t{sizeof(OpIndex)};
-  for (const sim::Output& output : op.outputs)
-    bytes += std::int64_t{sizeof(output)} + std::ssize(output.dtype) +
-             std::ssize(output.shape) * std::int64_t{sizeof(std::int64_t)};
-  for (const auto& cost : op.cost_us_by_kind) bytes += std::int64_t{sizeof(cost)} + std::ssize(cost.first);
-  return bytes + BytesOf(op.attributes);
-}
-
 // Of ranks that are to be written out, not of the symmetric form.
 bool IsOfOneRank(const sim::Op& op) {
   return IsWholeCollective(op) && sim::FindAttribute(op.attributes, sim::kStrideAttribute) == nullptr;
@@ -98,7 +85,7 @@ class Writer {
       next += ranks_;
       if (next > kMostOps)
         Fail(op, fmt::format("up to here {} ranks have more than {} ops", ranks_, kMostOps));
-      bytes += BytesOf(op) * ranks_;
+      bytes += BytesOfCopy(op) * ranks_;
       if (bytes > kMostCopiedBytes)
         Fail(op, fmt::format("up to here the names, attributes and tensors of {} ranks take {} bytes; {} are "
                              "the most of a graph",
@@ -168,6 +155,18 @@ class Writer {
 };
 
 }  // namespace
+
+std::int64_t BytesOfCopy(const sim::Op& op) {
+  std::int64_t bytes =
+      std::ssize(op.name) + std::ssize(op.type) + std::ssize(op.group) + std::ssize(op.phase);
+  bytes += std::ssize(op.inputs) * std::int64_t{sizeof(TensorRef)};
+  bytes += std::ssize(op.control) * std::int64_t{sizeof(OpIndex)};
+  for (const sim::Output& output : op.outputs)
+    bytes += std::int64_t{sizeof(output)} + std::ssize(output.dtype) +
+             std::ssize(output.shape) * std::int64_t{sizeof(std::int64_t)};
+  for (const auto& cost : op.cost_us_by_kind) bytes += std::int64_t{sizeof(cost)} + std::ssize(cost.first);
+  return bytes + BytesOf(op.attributes);
+}
 
 bool IsRankProgram(const OpGraph& graph) {
   return std::ranges::any_of(graph.ops, [](const sim::Op& op) {

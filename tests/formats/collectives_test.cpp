@@ -451,7 +451,7 @@ TEST(Collectives, RefusesToCopyTooLongNames) {
   sim::OpGraph graph = Graph("AllReduce", 2048, 8, std::vector<sim::Bytes>(2048, 8), 1);
   graph.ops[static_cast<std::size_t>(graph.Find("all0"))].name = std::string(140'000, 'n');
   graph.Finish();
-  EXPECT_THAT(RefusalOf(graph), HasSubstr("the names of the ranks of the collectives up to here take"));
+  EXPECT_THAT(RefusalOf(graph), HasSubstr("the names and attributes of the ranks of the collectives"));
 }
 
 TEST(Collectives, RefusesTooManyThatWaitForTooMany) {

@@ -65,12 +65,14 @@ class Graphs(unittest.TestCase):
         self.assertEqual(stowplan.Graph.from_networkx(LikeNetworkx()).to_dict(), expected)
         self.assertEqual(stowplan.Graph.from_dict(expected).to_dict(), expected)
 
-    def test_collectives_of_a_dict_become_rings_as_those_of_a_file_do(self):
+    def test_collectives_of_a_dict_become_members_as_those_of_a_file_do(self):
         make = [{"name": f"make{rank}", "type": "Make", "cost_us": 1, "outputs": [{"bytes": 8}]} for rank in range(2)]
         graph = {"format": "stowplan.graph", "version": 1, "name": "ring", "ops": [
             *make, {"name": "all", "type": "AllReduce", "inputs": ["make0", "make1"], "outputs": [{"bytes": 8}, {"bytes": 8}]}]}
-        types = {op["type"] for op in stowplan.Graph.from_dict(graph).to_dict()["ops"]}
-        self.assertEqual(types, {"Make", "CollectiveBegin", "CollectiveAdd", "CollectiveCopy", "CollectiveEnd"})
+        made = stowplan.Graph.from_dict(graph).to_dict()
+        members = {op["name"]: op["collective"] for op in made["ops"] if op["type"] == "AllReduce"}
+        self.assertEqual(members, {"all/rank0": 0, "all/rank1": 0})
+        self.assertEqual(stowplan.Graph.from_dict(made).to_dict(), made)
 
     def test_an_edge_may_carry_bytes_of_its_own_or_only_wait(self):
         graph = stowplan.Graph.from_nodes_and_edges(["a", "b", "c"], [("a", "b", {"bytes": 77}), ("a", "c", {"control": True})])
