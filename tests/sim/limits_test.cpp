@@ -183,10 +183,25 @@ Picos Between(World& world, DeviceIndex first, DeviceIndex last) {
 
 TEST(Limits, AsManyDevicesAsThereMayBeRunAndOneMoreIsRefused) {
   World world, larger;
-  for (int i = 0; i < 2048; ++i) world.Cpu();
-  EXPECT_EQ(Between(world, 0, 2047), 30 * kUs);  // without links transfers are free
-  for (int i = 0; i < 2049; ++i) larger.Cpu();
-  EXPECT_EQ(RefusalOf(larger.cluster), "a cluster of more than 2048 devices");
+  for (DeviceIndex i = 0; i < kMaxDevices; ++i) world.Cpu();
+  EXPECT_EQ(Between(world, 0, kMaxDevices - 1), 30 * kUs);  // without links transfers are free
+  for (DeviceIndex i = 0; i <= kMaxAccelerators; ++i) larger.Gpu();
+  EXPECT_EQ(RefusalOf(larger.cluster),
+            "a cluster of 16385 devices, 16385 of them accelerators; at most 32768 and 16384 can be simulated");
+}
+
+// Beyond what has a row for each pair, a placement may use as many devices as have.
+TEST(Limits, PlacementsOnLargeClustersUseFewDevices) {
+  World world;
+  const DeviceIndex devices = kMaxPaired + 1;
+  for (DeviceIndex i = 0; i < devices; ++i) world.Gpu();
+  const auto center = world.AddSwitch();
+  for (DeviceIndex i = 0; i < devices; ++i) world.Connect(i, center);
+  const OpIndex a = world.Add(0, 10, {1000});
+  for (DeviceIndex i = devices - 100; i < devices; ++i) world.Add(i, 0, {}, {{a, 0}});
+  EXPECT_GT(world.Run().runtime, 10 * kUs);
+  for (DeviceIndex i = 1; i < devices; ++i) world.Add(i, 0, {}, {{a, 0}});
+  EXPECT_NE(tests::ErrorOf([&] { world.Run(); }, "none").find("uses 2049 devices"), std::string::npos);
 }
 
 // Two halves of m devices, each around a switch, with 8 links between the switches: 24 m^2 - 4 m links in all routes, 16,770,160 with
