@@ -322,12 +322,13 @@ void Cluster::FindRoutes(GivenRoutes given) {
     search.From(from);
     for (DeviceIndex to = 0; to < size(); ++to) {
       const auto by_hand = given.find({from, to});
-      const std::vector<Hop> route = from == to              ? std::vector<Hop>()
+      const std::vector<Hop> route = from == to               ? std::vector<Hop>()
                                      : by_hand != given.end() ? by_hand->second
                                                               : search.To(to);
       hops_.insert(hops_.end(), route.begin(), route.end());
       if (hops_.size() > kMaxHops) {
-        throw InputError("its routes between all pairs of devices have more than " + std::to_string(kMaxHops) +
+        throw InputError("its routes between all pairs of devices have more than " +
+                         std::to_string(kMaxHops) +
                          " links together; make it smaller or give it shorter routes");
       }
       hop_begin_.push_back(hops_.size());

@@ -174,9 +174,9 @@ void CompileRoutes(const Cluster& cluster, const std::vector<DeviceIndex>& devic
       }
       route.last = static_cast<Compiled::Id>(c.route_directions.size());
       if (c.route_directions.size() > kMaxDirections) {
-        throw InputError("the routes between the " + std::to_string(devices.size()) + " devices of a placement on cluster '" +
-                         cluster.name + "' have more than " + std::to_string(kMaxDirections) +
-                         " links together; use fewer devices");
+        throw InputError("the routes between the " + std::to_string(devices.size()) +
+                         " devices of a placement on cluster '" + cluster.name + "' have more than " +
+                         std::to_string(kMaxDirections) + " links together; use fewer devices");
       }
       if (from != to && !cluster.links.empty()) route.engine = EnginePool(cluster, from, to);
       c.routes.push_back(route);

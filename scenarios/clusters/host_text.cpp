@@ -9,8 +9,7 @@ void WriteCpu(ClusterText& yaml, int cpu) {
             cpu == 0 ? "assumption: a stand-in for the host's CPU" : "");
 }
 
-void WriteGpus(ClusterText& yaml, int first, int gpus, const std::string& kind,
-               const std::string& memory) {
+void WriteGpus(ClusterText& yaml, int first, int gpus, const std::string& kind, const std::string& memory) {
   for (int gpu = first; gpu < first + gpus; ++gpu) {
     yaml.Line(fmt::format("  - {{name: gpu{}, kind: {},{} reserve: auto}}", gpu, kind, memory));
   }

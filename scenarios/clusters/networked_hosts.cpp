@@ -62,14 +62,14 @@ class HostsText {
     for (int cpu = 0; cpu < hosts_ * cpus(); ++cpu) WriteCpu(yaml_, cpu);
     WriteGpus(yaml_, 0, hosts_ * gpus_, sheet_.gpu_kind);
     if (const std::string switches = Switches(); !switches.empty())
-      yaml_.Line(fmt::format("switches: [{}]", switches), fabric_.flat && has_network()
-                                                              ? "assumption: a network that is never the bottleneck"
-                                                              : "");
+      yaml_.Line(fmt::format("switches: [{}]", switches),
+                 fabric_.flat && has_network() ? "assumption: a network that is never the bottleneck" : "");
     yaml_.Line("links:");
     for (int host = 0; host < hosts_; ++host) WriteInside(host);
     if (!has_network()) return yaml_.text();
     for (int cpu = 0; cpu < hosts_ * cpus(); ++cpu)
-      WriteNic("cpu", cpu, fabric_.LeafOf(cpu / cpus(), 0), cpu == 0 ? "derived: half of the kind's, since a path crosses two" : "");
+      WriteNic("cpu", cpu, fabric_.LeafOf(cpu / cpus(), 0),
+               cpu == 0 ? "derived: half of the kind's, since a path crosses two" : "");
     if (nic_for_each_gpu_) WriteNics();
     if (!fabric_.flat) WriteUplinks();
     return yaml_.text();
@@ -79,18 +79,22 @@ class HostsText {
   // A flat network is what there was before there was a choice.
   static std::string NameOf(const Settings& read) {
     Spec name = Spec::Parse(read.Canonical());
-    std::erase_if(name.named, [](const auto& setting) { return setting.first == "network" && setting.second == "flat"; });
+    std::erase_if(name.named,
+                  [](const auto& setting) { return setting.first == "network" && setting.second == "flat"; });
     return name.ToString();
   }
 
   static Fabric FabricOf(const Settings& read) {
     if (read.Is("network", "flat")) return {true, false, 1, 1};
-    return {false, read.Is("network", "rails"), static_cast<int>(read.Int("pod")), read.Double("oversubscription")};
+    return {false, read.Is("network", "rails"), static_cast<int>(read.Int("pod")),
+            read.Double("oversubscription")};
   }
 
   // CPUs of one rack reach one another over it, too.
   bool has_network() const { return hosts_ > 1 || cpus() > 1; }
-  int cpus() const { return sheet_.gpus_per_cpu == 0 ? 1 : (gpus_ + sheet_.gpus_per_cpu - 1) / sheet_.gpus_per_cpu; }
+  int cpus() const {
+    return sheet_.gpus_per_cpu == 0 ? 1 : (gpus_ + sheet_.gpus_per_cpu - 1) / sheet_.gpus_per_cpu;
+  }
   int nics() const { return (gpus_ + sheet_.gpus_per_nic - 1) / sheet_.gpus_per_nic; }
   int rails() const { return nic_for_each_gpu_ ? nics() : 1; }
 
@@ -99,11 +103,13 @@ class HostsText {
     const auto add = [&names](const std::string& name) { names += (names.empty() ? "" : ", ") + name; };
     if (has_network()) add(fabric_.flat ? "network" : "spine");
     for (int pod = 0; !fabric_.flat && has_network() && pod * fabric_.pod < hosts_; ++pod) {
-      for (int rail = 0; rail < (fabric_.rails ? rails() : 1); ++rail) add(fabric_.LeafOf(pod * fabric_.pod, rail));
+      for (int rail = 0; rail < (fabric_.rails ? rails() : 1); ++rail)
+        add(fabric_.LeafOf(pod * fabric_.pod, rail));
     }
     for (int host = 0; host < hosts_; ++host) {
       if (sheet_.nvswitch_kind != nullptr) add(fmt::format("nvswitch{}", host));
-      for (int nic = 0; sheet_.gpus_per_nic > 1 && nic < nics(); ++nic) add(fmt::format("plx{}", host * nics() + nic));
+      for (int nic = 0; sheet_.gpus_per_nic > 1 && nic < nics(); ++nic)
+        add(fmt::format("plx{}", host * nics() + nic));
     }
     return names;
   }
@@ -124,27 +130,31 @@ class HostsText {
   void WritePcieSwitches(int host) {
     for (int nic = 0; nic < nics(); ++nic) {
       const int plx = host * nics() + nic;
-      yaml_.Line(fmt::format("  - {{name: pcie-host{0}, ends: [cpu{1}, plx{0}], kind: {2}, latency: 2.5us}}", plx, host, sheet_.pcie_kind),
+      yaml_.Line(fmt::format("  - {{name: pcie-host{0}, ends: [cpu{1}, plx{0}], kind: {2}, latency: 2.5us}}",
+                             plx, host, sheet_.pcie_kind),
                  plx == 0 ? "derived: half of the kind's 5 us, since a path to the host crosses two" : "");
-      for (int gpu = nic * sheet_.gpus_per_nic; gpu < std::min((nic + 1) * sheet_.gpus_per_nic, gpus_); ++gpu) {
-        yaml_.Line(fmt::format("  - {{name: pcie-gpu{0}, ends: [gpu{0}, plx{1}], kind: {2}, latency: 2.5us}}", host * gpus_ + gpu,
-                               plx, sheet_.pcie_kind));
+      for (int gpu = nic * sheet_.gpus_per_nic; gpu < std::min((nic + 1) * sheet_.gpus_per_nic, gpus_);
+           ++gpu) {
+        yaml_.Line(fmt::format("  - {{name: pcie-gpu{0}, ends: [gpu{0}, plx{1}], kind: {2}, latency: 2.5us}}",
+                               host * gpus_ + gpu, plx, sheet_.pcie_kind));
       }
     }
   }
 
   void WriteNic(const char* device, int index, const std::string& leaf, const char* why) {
     const int together = sheet_.nics_together;
-    const std::string wider = together == 1 ? "" : fmt::format(" bandwidth: {}GB/s,", sheet_.nic_gigabytes * together);
-    yaml_.Line(fmt::format("  - {{name: nic-{0}{1}, ends: [{0}{1}, {2}], kind: {3},{4} latency: {5}us}}", device, index, leaf,
-                           sheet_.nic_kind, wider, sheet_.nic_latency),
+    const std::string wider =
+        together == 1 ? "" : fmt::format(" bandwidth: {}GB/s,", sheet_.nic_gigabytes * together);
+    yaml_.Line(fmt::format("  - {{name: nic-{0}{1}, ends: [{0}{1}, {2}], kind: {3},{4} latency: {5}us}}",
+                           device, index, leaf, sheet_.nic_kind, wider, sheet_.nic_latency),
                why);
   }
 
   void WriteNics() {
     const bool own = sheet_.gpus_per_nic == 1;
     for (int nic = 0; nic < hosts_ * nics(); ++nic)
-      WriteNic(own ? "gpu" : "plx", nic, fabric_.LeafOf(nic / nics(), nic % nics()), nic == 0 ? sheet_.nic_source : "");
+      WriteNic(own ? "gpu" : "plx", nic, fabric_.LeafOf(nic / nics(), nic % nics()),
+               nic == 0 ? sheet_.nic_source : "");
   }
 
   void WriteUplinks() {
@@ -152,10 +162,13 @@ class HostsText {
       const int hosts = std::min(fabric_.pod, hosts_ - pod * fabric_.pod);
       for (int rail = 0; rail < (fabric_.rails ? rails() : 1); ++rail) {
         const std::string leaf = fabric_.LeafOf(pod * fabric_.pod, rail);
-        const double down = sheet_.nic_gigabytes * sheet_.nics_together * hosts * (fabric_.rails ? 1 : rails());
-        yaml_.Line(fmt::format("  - {{name: up-{0}, ends: [{0}, spine], kind: {1}, bandwidth: {2}GB/s, latency: 0.5us}}", leaf,
-                               sheet_.nic_kind, down / fabric_.oversubscription),
-                   pod + rail == 0 ? "assumption: a switch's latency" : "");
+        const double down =
+            sheet_.nic_gigabytes * sheet_.nics_together * hosts * (fabric_.rails ? 1 : rails());
+        yaml_.Line(
+            fmt::format(
+                "  - {{name: up-{0}, ends: [{0}, spine], kind: {1}, bandwidth: {2}GB/s, latency: 0.5us}}",
+                leaf, sheet_.nic_kind, down / fabric_.oversubscription),
+            pod + rail == 0 ? "assumption: a switch's latency" : "");
       }
     }
   }
@@ -167,14 +180,15 @@ class HostsText {
   ClusterText yaml_;
 };
 
-constexpr HostSheet kA100{.what = "DGX A100s, with `gpus` each, joined by HDR InfiniBand.",
-                          .gpu_kind = "a100",
-                          .pcie_kind = "pcie4-x16",
-                          .nvswitch_kind = "nvswitch-a100",
-                          .nic_kind = "infiniband-hdr",
-                          .nic_gigabytes = 18,
-                          .nic_latency = 9.55,
-                          .nic_source = "data sheet: DGX A100, eight ConnectX-6 of 200 Gbit/s for computing [recalled]"};
+constexpr HostSheet kA100{
+    .what = "DGX A100s, with `gpus` each, joined by HDR InfiniBand.",
+    .gpu_kind = "a100",
+    .pcie_kind = "pcie4-x16",
+    .nvswitch_kind = "nvswitch-a100",
+    .nic_kind = "infiniband-hdr",
+    .nic_gigabytes = 18,
+    .nic_latency = 9.55,
+    .nic_source = "data sheet: DGX A100, eight ConnectX-6 of 200 Gbit/s for computing [recalled]"};
 constexpr HostSheet kH100{.what = "DGX H100s, with `gpus` each, joined by NDR InfiniBand.",
                           .gpu_kind = "h100",
                           .pcie_kind = "pcie5-x16",
@@ -191,16 +205,18 @@ constexpr HostSheet kB200{.what = "DGX B200s, with `gpus` each, joined by NDR In
                           .nic_gigabytes = 36,
                           .nic_latency = 9.55,
                           .nic_source = "data sheet: DGX B200, eight ConnectX-7 of 400 Gbit/s [recalled]"};
-constexpr HostSheet kNvl72{.what = "Racks of GB200 NVL72: 72 Blackwell GPUs on one NVSwitch domain, a Grace CPU for two of them. B200 "
-                                   "stands for the GPU.",
-                           .gpu_kind = "b200",
-                           .pcie_kind = "nvlink-c2c",
-                           .nvswitch_kind = "nvswitch-b200",
-                           .nic_kind = "infiniband-ndr",
-                           .nic_gigabytes = 36,
-                           .nic_latency = 9.55,
-                           .nic_source = "data sheet: GB200 NVL72, a ConnectX-7 of 400 Gbit/s a GPU [recalled]",
-                           .gpus_per_cpu = 2};
+constexpr HostSheet kNvl72{
+    .what =
+        "Racks of GB200 NVL72: 72 Blackwell GPUs on one NVSwitch domain, a Grace CPU for two of them. B200 "
+        "stands for the GPU.",
+    .gpu_kind = "b200",
+    .pcie_kind = "nvlink-c2c",
+    .nvswitch_kind = "nvswitch-b200",
+    .nic_kind = "infiniband-ndr",
+    .nic_gigabytes = 36,
+    .nic_latency = 9.55,
+    .nic_source = "data sheet: GB200 NVL72, a ConnectX-7 of 400 Gbit/s a GPU [recalled]",
+    .gpus_per_cpu = 2};
 constexpr HostSheet kP4d{.what = "Amazon EC2 p4d.24xlarge: A100 of 40 GB, 400 Gbit/s of EFA.",
                          .gpu_kind = "a100-sxm-40gb",
                          .pcie_kind = "pcie4-x16",
@@ -210,32 +226,35 @@ constexpr HostSheet kP4d{.what = "Amazon EC2 p4d.24xlarge: A100 of 40 GB, 400 Gb
                          .nic_latency = 15,
                          .nic_source = "Amazon EC2 P4 page: 400 Gbit/s in four adapters [recalled]",
                          .gpus_per_nic = 2};
-constexpr HostSheet kP5{.what = "Amazon EC2 p5.48xlarge: H100, 3,200 Gbit/s of EFA.",
-                        .gpu_kind = "h100",
-                        .pcie_kind = "pcie5-x16",
-                        .nvswitch_kind = "nvswitch-h100",
-                        .nic_kind = "efa-100g",
-                        .nic_gigabytes = 9,
-                        .nic_latency = 15,
-                        .nic_source = "Amazon EC2 P5 page: 32 adapters of 100 Gbit/s, four a GPU taken together [recalled]",
-                        .nics_together = 4};
-constexpr HostSheet kNdH100{.what = "Azure ND H100 v5: H100, a 400 Gbit/s InfiniBand adapter a GPU.",
-                            .gpu_kind = "h100",
-                            .pcie_kind = "pcie5-x16",
-                            .nvswitch_kind = "nvswitch-h100",
-                            .nic_kind = "infiniband-ndr",
-                            .nic_gigabytes = 36,
-                            .nic_latency = 9.55,
-                            .nic_source = "Azure's page of the ND H100 v5 series: eight ConnectX-7 of 400 Gbit/s [recalled]"};
-constexpr HostSheet kA3{.what = "Google Cloud a3-highgpu-8g: H100, four 200 Gbit/s adapters for GPUs.",
-                        .gpu_kind = "h100",
-                        .pcie_kind = "pcie5-x16",
-                        .nvswitch_kind = "nvswitch-h100",
-                        .nic_kind = "ethernet-200g",
-                        .nic_gigabytes = 18,
-                        .nic_latency = 12.5,
-                        .nic_source = "Google Cloud's page of A3 High: four adapters of 200 Gbit/s beside the host's [recalled]",
-                        .gpus_per_nic = 2};
+constexpr HostSheet kP5{
+    .what = "Amazon EC2 p5.48xlarge: H100, 3,200 Gbit/s of EFA.",
+    .gpu_kind = "h100",
+    .pcie_kind = "pcie5-x16",
+    .nvswitch_kind = "nvswitch-h100",
+    .nic_kind = "efa-100g",
+    .nic_gigabytes = 9,
+    .nic_latency = 15,
+    .nic_source = "Amazon EC2 P5 page: 32 adapters of 100 Gbit/s, four a GPU taken together [recalled]",
+    .nics_together = 4};
+constexpr HostSheet kNdH100{
+    .what = "Azure ND H100 v5: H100, a 400 Gbit/s InfiniBand adapter a GPU.",
+    .gpu_kind = "h100",
+    .pcie_kind = "pcie5-x16",
+    .nvswitch_kind = "nvswitch-h100",
+    .nic_kind = "infiniband-ndr",
+    .nic_gigabytes = 36,
+    .nic_latency = 9.55,
+    .nic_source = "Azure's page of the ND H100 v5 series: eight ConnectX-7 of 400 Gbit/s [recalled]"};
+constexpr HostSheet kA3{
+    .what = "Google Cloud a3-highgpu-8g: H100, four 200 Gbit/s adapters for GPUs.",
+    .gpu_kind = "h100",
+    .pcie_kind = "pcie5-x16",
+    .nvswitch_kind = "nvswitch-h100",
+    .nic_kind = "ethernet-200g",
+    .nic_gigabytes = 18,
+    .nic_latency = 12.5,
+    .nic_source = "Google Cloud's page of A3 High: four adapters of 200 Gbit/s beside the host's [recalled]",
+    .gpus_per_nic = 2};
 constexpr HostSheet kRtx4090{.what = "PCs with RTX 4090, which do not reach each other's memory.",
                              .gpu_kind = "rtx4090",
                              .pcie_kind = "pcie4-x16",

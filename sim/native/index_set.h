@@ -48,7 +48,7 @@ class IndexSet {
  private:
   static constexpr std::int32_t kBits = 64, kParts = 8, kMost = kBits * kBits * kParts;
 
-  std::array<std::uint64_t, kBits * kParts> words_ = {};
+  std::array<std::uint64_t, kBits* kParts> words_ = {};
   std::array<std::uint64_t, kParts> in_use_ = {};  // words with a bit
   std::size_t parts_;
 };

@@ -15,13 +15,15 @@ namespace {
 
 using sim::CollectiveType;
 constexpr sim::Bytes kMib = 1 << 20;
-constexpr CollectiveType kAllTypes[] = {CollectiveType::kAllReduce, CollectiveType::kReduceScatter, CollectiveType::kAllGather,
-                                        CollectiveType::kAllToAll,  CollectiveType::kBroadcast,     CollectiveType::kReduce};
+constexpr CollectiveType kAllTypes[] = {CollectiveType::kAllReduce, CollectiveType::kReduceScatter,
+                                        CollectiveType::kAllGather, CollectiveType::kAllToAll,
+                                        CollectiveType::kBroadcast, CollectiveType::kReduce};
 
 std::vector<sim::DeviceIndex> Gpus(const sim::Cluster& cluster) {
   std::vector<sim::DeviceIndex> gpus;
   for (sim::DeviceIndex d = 0; d < cluster.size(); ++d)
-    if (cluster.devices[static_cast<std::size_t>(d)].device_class == sim::DeviceClass::kGpu) gpus.push_back(d);
+    if (cluster.devices[static_cast<std::size_t>(d)].device_class == sim::DeviceClass::kGpu)
+      gpus.push_back(d);
   return gpus;
 }
 
@@ -40,7 +42,8 @@ class Machine {
   }
   std::span<const sim::DeviceIndex> Ranks(std::size_t ranks, std::size_t stride) const {
     chosen_.clear();
-    for (std::size_t i = 0; i < gpus_.size() && (ranks == 0 || chosen_.size() < ranks); i += stride) chosen_.push_back(gpus_[i]);
+    for (std::size_t i = 0; i < gpus_.size() && (ranks == 0 || chosen_.size() < ranks); i += stride)
+      chosen_.push_back(gpus_[i]);
     return chosen_;
   }
   const CollectiveModel& model() const { return *model_; }
@@ -72,7 +75,8 @@ TEST(Collectives, InOneHostTakeWhatWasMeasured) {
                        {"b200_hosts(hosts=1)", CollectiveType::kAllReduce, 8, 512 * kMib, 1334.56}};
   for (const Row& row : kRows) {
     const Machine machine(row.cluster);
-    EXPECT_NEAR(machine.Micros(row.type, row.bytes, row.ranks) / row.us, 1, 0.1) << row.cluster << " " << row.bytes;
+    EXPECT_NEAR(machine.Micros(row.type, row.bytes, row.ranks) / row.us, 1, 0.1)
+        << row.cluster << " " << row.bytes;
   }
 }
 
@@ -84,6 +88,9 @@ TEST(Collectives, OfTwoHostsUseAllNics) {
   // much, but sums in switches first halve that.
   const double one = Machine("h100_hosts(hosts=2,nics=host)").Micros(CollectiveType::kAllReduce, 512 * kMib);
   EXPECT_NEAR(one, 512 * kMib / (48e3 * 5 / 6), 0.1 * one);
+  // Four NICs at switches of PCI Express, of 100 Gbit/s each; the one of the CPU is another's.
+  const double ec2 = Machine("aws_p4d").Micros(CollectiveType::kAllGather, 512 * kMib);
+  EXPECT_NEAR(ec2, 512 * kMib * 15 / 16 / 48e3, 0.05 * ec2);
   // One rank a host has its own NIC and no more: (k - 1) / k of the bytes over 48 GB/s.
   const double strided = Machine("h100_hosts(hosts=8)").Micros(CollectiveType::kAllGather, 256 * kMib, 8, 8);
   EXPECT_NEAR(strided, 256 * kMib * 7 / 8 / 48e3, 0.05 * strided);
@@ -93,7 +100,8 @@ TEST(Collectives, OfTwoHostsUseAllNics) {
 // line of each NIC.
 TEST(Collectives, OfTwoHostsTakeWhatWasMeasured) {
   for (const auto& [gpus, us] : {std::pair{1, 2892.5}, std::pair{4, 1577.5}}) {
-    sim::Cluster cluster = scenarios::LoadCluster("a100_hosts(gpus=" + std::to_string(gpus) + ")", BuiltinCatalogue());
+    sim::Cluster cluster =
+        scenarios::LoadCluster("a100_hosts(gpus=" + std::to_string(gpus) + ")", BuiltinCatalogue());
     for (sim::Link& link : cluster.links)
       if (link.name.starts_with("nic-")) link.bandwidth = 4'320'000'000;  // 18 GB/s of HDR are a line of 25
     EXPECT_NEAR(Machine(cluster).Micros(CollectiveType::kAllReduce, 16 * kMib) / us, 1, 0.15) << gpus;
@@ -111,8 +119,10 @@ TEST(Collectives, LeavesAndTheirUplinksBoundWhatCrossesThem) {
   EXPECT_NEAR(micros(",network=leaf,pod=2,oversubscription=8", CollectiveType::kAllGather) / flat, 3.66, 0.2);
   // An all-to-all sends two thirds of what leaves a host beyond its leaf.
   const double exchange = micros("", CollectiveType::kAllToAll);
-  EXPECT_NEAR(micros(",network=leaf,pod=2,oversubscription=3", CollectiveType::kAllToAll) / exchange, 2, 0.05);
-  EXPECT_NEAR(micros(",network=rails,pod=4,oversubscription=8", CollectiveType::kAllToAll), exchange, 0.01 * exchange);
+  EXPECT_NEAR(micros(",network=leaf,pod=2,oversubscription=3", CollectiveType::kAllToAll) / exchange, 2,
+              0.05);
+  EXPECT_NEAR(micros(",network=rails,pod=4,oversubscription=8", CollectiveType::kAllToAll), exchange,
+              0.01 * exchange);
 }
 
 // The links between GPU 0 and 1 are one, between 0 and 3 two.
@@ -156,7 +166,8 @@ TEST_P(EveryMachine, PricesCollectivesConsistently) {
       before = us;
     }
     std::vector<sim::DeviceIndex> reversed(machine.gpus().rbegin(), machine.gpus().rend());
-    EXPECT_EQ(machine.model().TimeOf({type, kMib, reversed}), machine.model().TimeOf({type, kMib, machine.gpus()}));
+    EXPECT_EQ(machine.model().TimeOf({type, kMib, reversed}),
+              machine.model().TimeOf({type, kMib, machine.gpus()}));
     const sim::DeviceIndex same[] = {machine.gpus()[0], machine.gpus()[0]};
     EXPECT_EQ(machine.model().TimeOf({type, kMib, same}), 0);
     EXPECT_EQ(machine.Micros(type, 0), 0);
@@ -169,19 +180,25 @@ INSTANTIATE_TEST_SUITE_P(Table, EveryMachine, ::testing::ValuesIn(scenarios::Clu
 TEST(Collectives, OfCpusTakeTheStepsOfARing) {
   sim::Cluster cluster;
   for (int i = 0; i < 4; ++i)
-    cluster.devices.push_back({.name = "cpu" + std::to_string(i), .kind = "cpu", .device_class = sim::DeviceClass::kCpu, .memory = 1});
+    cluster.devices.push_back({.name = "cpu" + std::to_string(i),
+                               .kind = "cpu",
+                               .device_class = sim::DeviceClass::kCpu,
+                               .memory = 1});
   cluster.switches = {"all"};
   for (int i = 0; i < 4; ++i)
-    cluster.links.push_back({.name = "l" + std::to_string(i), .ends = {i, 4}, .bandwidth = 1'000'000'000, .latency = 500'000});
+    cluster.links.push_back(
+        {.name = "l" + std::to_string(i), .ends = {i, 4}, .bandwidth = 1'000'000'000, .latency = 500'000});
   cluster.Finish();
   const sim::DeviceIndex ranks[] = {0, 1, 2, 3};
   const auto model = MakeCollectiveModel("", cluster);
-  EXPECT_EQ(model->TimeOf({CollectiveType::kAllReduce, 4000, ranks}), sim::FromMicros(12));  // docs/model.md 11
+  EXPECT_EQ(model->TimeOf({CollectiveType::kAllReduce, 4000, ranks}),
+            sim::FromMicros(12));  // docs/model.md 11
 }
 
 TEST(CollectiveModels, AreNamedAndTakeNoSettings) {
   const sim::Cluster cluster = scenarios::LoadCluster("h100", BuiltinCatalogue());
-  for (const char* spec : {"nccI", "nccl(x=1)"}) EXPECT_THROW(MakeCollectiveModel(spec, cluster), InputError) << spec;
+  for (const char* spec : {"nccI", "nccl(x=1)"})
+    EXPECT_THROW(MakeCollectiveModel(spec, cluster), InputError) << spec;
 }
 
 TEST(CollectiveTypes, HaveNames) {
@@ -192,9 +209,12 @@ TEST(CollectiveTypes, HaveNames) {
 
 // Every law has knots of which the last is slower than the one before it: beyond it goes on.
 TEST(CollectiveData, RefusesWhatIsNoLaw) {
-  const std::string file = formats::ReadFile(std::string(STOWPLAN_SOURCE_DIR) + "/cost_models/data/collectives.yaml");
+  const std::string file =
+      formats::ReadFile(std::string(STOWPLAN_SOURCE_DIR) + "/cost_models/data/collectives.yaml");
   const std::string head = file.substr(0, file.find("laws:"));
-  const auto parse = [&](const std::string& law) { return ParseCollectiveData(head + "laws:\n  - " + law + "\n", "c.yaml"); };
+  const auto parse = [&](const std::string& law) {
+    return ParseCollectiveData(head + "laws:\n  - " + law + "\n", "c.yaml");
+  };
   const std::string rest = "link: pcie3-x16, hop: 1, crowding: 0, source: \"s\", ";
   EXPECT_EQ(parse("{gpu: a, type: all-reduce, " + rest + "knots: [[1B, 1, 0], [2B, 1, 1]]}").laws.size(), 1U);
   for (const char* law : {"gpu: a, type: all-reduc, knots: [[1B, 1, 0], [2B, 1, 1]]",

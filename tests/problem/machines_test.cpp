@@ -17,7 +17,8 @@ std::uint64_t HashOfRoutes(const sim::Cluster& cluster) {
   const auto add = [&hash](std::uint64_t value) { hash = (hash ^ value) * 1099511628211U; };
   for (sim::DeviceIndex from = 0; from < cluster.size(); ++from) {
     for (sim::DeviceIndex to = 0; to < cluster.size(); ++to) {
-      for (const auto& hop : cluster.route(from, to)) add(static_cast<std::uint64_t>(2 * hop.link + hop.forward));
+      for (const auto& hop : cluster.route(from, to))
+        add(static_cast<std::uint64_t>(2 * hop.link + hop.forward));
       add(0xffff);
     }
   }
@@ -26,20 +27,29 @@ std::uint64_t HashOfRoutes(const sim::Cluster& cluster) {
 
 // As a search for each device over all nodes found them: simulated times that were recorded rest on them.
 TEST(Machines, HaveTheRoutesThatTheyHad) {
-  const std::pair<const char*, std::uint64_t> kHashes[] = {
-      {"k40(gpus=8)", 0x07f80300549cd9a4},       {"k80(gpus=8)", 0xc5e0925f3e0db5c4},
-      {"p100(gpus=3)", 0xe54b67954d8e578f},      {"v100(gpus=8)", 0x05533bb646b2d4c0},
-      {"v100(gpus=3)", 0x520bbe7e8593762d},      {"dgx2", 0xdf14bff229523ff4},
-      {"a100", 0x505f3f36cbd469b4},              {"h100(gpus=3)", 0xafb2488adf26e3aa},
-      {"h200", 0x505f3f36cbd469b4},              {"workstation(gpus=8)", 0x94e652f21c295854},
-      {"workstation", 0x5e53e6667929c89a},       {"pcie_tree", 0xc375f7102d11c602},
-      {"pcie_tree(gpus=3)", 0x5da6f83021ece942}, {"h100_hosts", 0x1e99b5a409a46f01},
-      {"h100_hosts(gpus=3)", 0xed318e9ebcb98c7f}, {"baechi(gpus=8)", 0x07f80300549cd9a4},
-      {"doppler(gpus=8)", 0xee7c477079bc242b},   {"msr", 0x2266a6e3755f2e72}};
+  const std::pair<const char*, std::uint64_t> kHashes[] = {{"k40(gpus=8)", 0x07f80300549cd9a4},
+                                                           {"k80(gpus=8)", 0xc5e0925f3e0db5c4},
+                                                           {"p100(gpus=3)", 0xe54b67954d8e578f},
+                                                           {"v100(gpus=8)", 0x05533bb646b2d4c0},
+                                                           {"v100(gpus=3)", 0x520bbe7e8593762d},
+                                                           {"dgx2", 0xdf14bff229523ff4},
+                                                           {"a100", 0x505f3f36cbd469b4},
+                                                           {"h100(gpus=3)", 0xafb2488adf26e3aa},
+                                                           {"h200", 0x505f3f36cbd469b4},
+                                                           {"workstation(gpus=8)", 0x94e652f21c295854},
+                                                           {"workstation", 0x5e53e6667929c89a},
+                                                           {"pcie_tree", 0xc375f7102d11c602},
+                                                           {"pcie_tree(gpus=3)", 0x5da6f83021ece942},
+                                                           {"h100_hosts", 0x1e99b5a409a46f01},
+                                                           {"h100_hosts(gpus=3)", 0xed318e9ebcb98c7f},
+                                                           {"baechi(gpus=8)", 0x07f80300549cd9a4},
+                                                           {"doppler(gpus=8)", 0xee7c477079bc242b},
+                                                           {"msr", 0x2266a6e3755f2e72}};
   for (const auto& [name, hash] : kHashes) EXPECT_EQ(HashOfRoutes(Load(name)), hash) << name;
 }
 
-sim::Placement InTurns(const sim::OpGraph& graph, const sim::Cluster& cluster, const char* one, const char* other) {
+sim::Placement InTurns(const sim::OpGraph& graph, const sim::Cluster& cluster, const char* one,
+                       const char* other) {
   sim::Placement placement;
   for (sim::OpIndex op = 0; op < graph.size(); ++op)
     placement.device.push_back(cluster.Find(op % 2 == 0 ? one : other));
@@ -71,7 +81,8 @@ TEST(Machines, LeavesAreOversubscribed) {
   std::map<std::string, std::int64_t> up;
   for (const sim::Link& link : leaves.links)
     if (link.name.starts_with("up-")) up[link.name] = link.bandwidth;
-  EXPECT_EQ(up, (std::map<std::string, std::int64_t>{{"up-leaf0", 2'304'000'000'000}, {"up-leaf1", 2'304'000'000'000}}));
+  EXPECT_EQ(up, (std::map<std::string, std::int64_t>{{"up-leaf0", 2'304'000'000'000},
+                                                     {"up-leaf1", 2'304'000'000'000}}));
   const auto hops = [&](const char* to) { return leaves.route(leaves.Find("gpu0"), leaves.Find(to)).size(); };
   EXPECT_EQ(hops("gpu8"), 2U);
   EXPECT_EQ(hops("gpu128"), 4U);
