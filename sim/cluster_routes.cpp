@@ -267,8 +267,8 @@ class Reachability {
 
 class Cluster::RoutesWhenAsked {
  public:
-  RoutesWhenAsked(const Cluster& cluster, GivenRoutes given) : search_(cluster) {
-    for (auto& [pair, hops] : given) found_.emplace(KeyOf(pair.first, pair.second), std::move(hops));
+  RoutesWhenAsked(const Cluster& cluster, const GivenRoutes& given) : search_(cluster) {
+    for (const auto& [pair, hops] : given) found_.emplace(KeyOf(pair.first, pair.second), hops);
   }
 
   // Valid as long as this; any thread.
@@ -299,7 +299,7 @@ std::span<const Cluster::Hop> Cluster::RouteWhenAsked(DeviceIndex from, DeviceIn
   return routes_when_asked_->Find(from, to);
 }
 
-void Cluster::FindRoutes(GivenRoutes given) {
+void Cluster::FindRoutes(const GivenRoutes& given) {
   hops_.clear();
   hop_begin_.clear();
   if (links.empty()) return;
@@ -313,7 +313,7 @@ void Cluster::FindRoutes(GivenRoutes given) {
     }
   }
   if (size() > kMaxPaired) {
-    routes_when_asked_ = std::make_shared<RoutesWhenAsked>(*this, std::move(given));
+    routes_when_asked_ = std::make_shared<RoutesWhenAsked>(*this, given);
     return;
   }
   hop_begin_.push_back(0);
