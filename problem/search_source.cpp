@@ -131,6 +131,12 @@ agents::Task SearchSource::MakeTask(const LoadedProblem& loaded) const {
   const std::optional<sim::Placement> expert = Expert(loaded.problem());
   std::vector<std::string> devices = SelectDevices(loaded.cluster(), devices_);
   if (format_ != nullptr) devices = PlanDevices(*format_, loaded.cluster(), devices);
+  const std::size_t among = devices.empty() ? loaded.cluster().devices.size() : devices.size();
+  if (among > static_cast<std::size_t>(sim::kMaxPaired)) {
+    throw InputError(
+        fmt::format("--devices: cluster {} has {} devices; at most {} can be searched, so name some.",
+                    loaded.cluster().name, among, sim::kMaxPaired));
+  }
   agents::Task task = formats::CheckedAt(grouper_place_, [&] {
     return agents::MakeTask(loaded.problem(), grouper_, devices, expert ? &*expert : nullptr);
   });

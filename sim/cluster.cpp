@@ -173,7 +173,7 @@ void Cluster::Finish() {
                        "'; give one");
     }
   }
-  FindRoutes(std::move(given));
+  FindRoutes(given);
 }
 
 Picos LoneTime(const Link& link, Bytes bytes) {

@@ -131,7 +131,7 @@ class Cluster {
   void CheckAll() const;
   // By pair of devices.
   using GivenRoutes = std::map<std::pair<DeviceIndex, DeviceIndex>, std::vector<Hop>>;
-  void FindRoutes(GivenRoutes given);
+  void FindRoutes(const GivenRoutes& given);
   std::span<const Hop> RouteWhenAsked(DeviceIndex from, DeviceIndex to) const;
   const std::string& NodeName(std::int32_t node) const;  // of a device or switch
 

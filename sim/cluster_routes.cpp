@@ -19,8 +19,8 @@
 namespace stowplan::sim {
 namespace {
 
-// Of clusters with more devices, routes are found when they are asked for.
-constexpr DeviceIndex kAllAtOnce = 256;
+// A problem and a simulator have some 30 bytes for each of them: half a gigabyte.
+constexpr std::size_t kMaxHops = std::size_t{1} << 24;
 
 // The best path from one device to each other node of a cluster: least sum of latencies + 1 MiB /
 // narrowest bandwidth, then fewest links, then file order of the links; switches and CPUs forward. Paths grow over these
@@ -267,8 +267,8 @@ class Reachability {
 
 class Cluster::RoutesWhenAsked {
  public:
-  RoutesWhenAsked(const Cluster& cluster, GivenRoutes given) : search_(cluster) {
-    for (auto& [pair, hops] : given) found_.emplace(KeyOf(pair.first, pair.second), std::move(hops));
+  RoutesWhenAsked(const Cluster& cluster, const GivenRoutes& given) : search_(cluster) {
+    for (const auto& [pair, hops] : given) found_.emplace(KeyOf(pair.first, pair.second), hops);
   }
 
   // Valid as long as this; any thread.
@@ -299,7 +299,7 @@ std::span<const Cluster::Hop> Cluster::RouteWhenAsked(DeviceIndex from, DeviceIn
   return routes_when_asked_->Find(from, to);
 }
 
-void Cluster::FindRoutes(GivenRoutes given) {
+void Cluster::FindRoutes(const GivenRoutes& given) {
   hops_.clear();
   hop_begin_.clear();
   if (links.empty()) return;
@@ -312,16 +312,25 @@ void Cluster::FindRoutes(GivenRoutes given) {
                        "'; connect them by links, switches or CPUs, or give a route");
     }
   }
-  const auto routes = std::make_shared<RoutesWhenAsked>(*this, std::move(given));
-  if (size() > kAllAtOnce) {
-    routes_when_asked_ = routes;
+  if (size() > kMaxPaired) {
+    routes_when_asked_ = std::make_shared<RoutesWhenAsked>(*this, given);
     return;
   }
   hop_begin_.push_back(0);
+  RouteSearch search(*this);
   for (DeviceIndex from = 0; from < size(); ++from) {
+    search.From(from);
     for (DeviceIndex to = 0; to < size(); ++to) {
-      const auto route = routes->Find(from, to);
+      const auto by_hand = given.find({from, to});
+      const std::vector<Hop> route = from == to               ? std::vector<Hop>()
+                                     : by_hand != given.end() ? by_hand->second
+                                                              : search.To(to);
       hops_.insert(hops_.end(), route.begin(), route.end());
+      if (hops_.size() > kMaxHops) {
+        throw InputError("its routes between all pairs of devices have more than " +
+                         std::to_string(kMaxHops) +
+                         " links together; make it smaller or give it shorter routes");
+      }
       hop_begin_.push_back(hops_.size());
     }
   }

@@ -8,6 +8,9 @@
 namespace stowplan::sim {
 namespace {
 
+// Of the routes of all pairs that a placement may use: half a gigabyte.
+constexpr std::size_t kMaxDirections = std::size_t{1} << 26;
+
 struct RawEdge {
   OpIndex producer;
   std::int32_t output;  // -1 = control
@@ -179,6 +182,11 @@ void CompileRoutes(const Cluster& cluster, const std::vector<DeviceIndex>& devic
         c.route_links.push_back(hop.link);
       }
       route.last = static_cast<Compiled::Id>(c.route_directions.size());
+      if (c.route_directions.size() > kMaxDirections) {
+        throw InputError("the routes between the " + std::to_string(devices.size()) +
+                         " devices of a placement on cluster '" + cluster.name + "' have more than " +
+                         std::to_string(kMaxDirections) + " links together; use fewer devices");
+      }
       if (from != to && !cluster.links.empty()) route.engine = EnginePool(cluster, from, to);
       c.routes.push_back(route);
     }

@@ -56,7 +56,7 @@ std::unique_ptr<const Problem> ProblemOfPlacement(const Problem& problem, const 
   if (problem.compiled().paired > 0) return nullptr;
   std::vector<DeviceIndex> used = placement.device;
   std::ranges::sort(used);
-  used.erase(std::ranges::unique(used).begin(), used.end());
+  used.erase(std::unique(used.begin(), used.end()), used.end());
   if (used.size() > static_cast<std::size_t>(kMaxPaired)) {
     throw InputError("a placement of graph '" + problem.graph().name + "' uses " +
                      std::to_string(used.size()) + " devices of cluster '" + problem.cluster().name +

@@ -51,12 +51,19 @@ HostMap::HostMap(const sim::Cluster& cluster, const Catalogue& catalogue) : devi
       ReadInside(cluster.links[i], sheets[i]);
     }
   }
-  std::vector<bool> shares(nics_of_host_.size());
-  for (std::size_t host = 0; host < shares.size(); ++host) shares[host] = !nics_of_host_[host].empty();
-  for (std::size_t d = 0; d < devices; ++d) {
-    auto& nics = nics_of_host_[static_cast<std::size_t>(host_[d])];
-    if (!shares[static_cast<std::size_t>(host_[d])])
-      nics.insert(nics.end(), nics_of_device_[d].begin(), nics_of_device_[d].end());
+  ChooseHostNics();
+}
+
+// Those nearest to accelerators: of a CPU's only where there are no others.
+void HostMap::ChooseHostNics() {
+  std::vector<std::vector<Nic>> own(nics_of_host_.size());
+  for (sim::DeviceIndex d = 0; d < devices_; ++d) {
+    auto& nics = own[static_cast<std::size_t>(host(d))];
+    nics.insert(nics.end(), this->nics(d).begin(), this->nics(d).end());
+  }
+  for (std::size_t host = 0; host < own.size(); ++host) {
+    if (nics_of_host_[host].empty()) nics_of_host_[host] = std::move(nics_of_cpus_[host]);
+    if (nics_of_host_[host].empty()) nics_of_host_[host] = std::move(own[host]);
   }
 }
 
@@ -72,6 +79,7 @@ void HostMap::NumberHosts() {
   for (std::size_t node = 0; node < root_.size(); ++node)
     host_of_node_.push_back(number[static_cast<std::size_t>(Find(root_, static_cast<std::int32_t>(node)))]);
   nics_of_host_.resize(static_cast<std::size_t>(hosts));
+  nics_of_cpus_.resize(static_cast<std::size_t>(hosts));
 }
 
 void HostMap::ReadInside(const sim::Link& link, const LinkSheet* sheet) {
@@ -115,11 +123,14 @@ void HostMap::ReadNetwork(const sim::Link& link, const LinkSheet& sheet, std::ve
       uplink_latency_ = std::max(uplink_latency_, nic.latency);
       continue;
     }
-    auto& nics = node < devices_ && !is_cpu_[static_cast<std::size_t>(node)]
-                     ? nics_of_device_[static_cast<std::size_t>(node)]
-                     : nics_of_host_[static_cast<std::size_t>(host)];
-    nics.push_back({nic.rate, nic.latency, LeafOf(other, leaf_of)});
+    NicsAt(node, host).push_back({nic.rate, nic.latency, LeafOf(other, leaf_of)});
   }
+}
+
+std::vector<Nic>& HostMap::NicsAt(std::int32_t node, std::int32_t host) {
+  if (node >= devices_) return nics_of_host_[static_cast<std::size_t>(host)];
+  return is_cpu_[static_cast<std::size_t>(node)] ? nics_of_cpus_[static_cast<std::size_t>(host)]
+                                                 : nics_of_device_[static_cast<std::size_t>(node)];
 }
 
 double HostMap::all_nvlink(sim::DeviceIndex device) const {

@@ -32,7 +32,7 @@ class HostMap {
   std::span<const Nic> nics(sim::DeviceIndex device) const {
     return nics_of_device_[static_cast<std::size_t>(device)];
   }
-  // Those that no accelerator has for itself; all where each has one.
+  // Those at its switches, else those of its CPUs, else those of its accelerators.
   std::span<const Nic> host_nics(std::int32_t host) const {
     return nics_of_host_[static_cast<std::size_t>(host)];
   }
@@ -56,6 +56,8 @@ class HostMap {
   };
 
   void NumberHosts();
+  void ChooseHostNics();
+  std::vector<Nic>& NicsAt(std::int32_t node, std::int32_t host);
   void ReadInside(const sim::Link& link, const LinkSheet* sheet);
   void ReadNetwork(const sim::Link& link, const LinkSheet& sheet, std::vector<std::int32_t>& leaf_of);
   std::int32_t LeafOf(std::int32_t node, std::vector<std::int32_t>& leaf_of);
@@ -65,7 +67,7 @@ class HostMap {
   std::vector<std::int32_t> host_;          // by device
   std::vector<std::int32_t> host_of_node_;  // -1: of the network
   std::vector<bool> is_cpu_;                // by device
-  std::vector<std::vector<Nic>> nics_of_device_, nics_of_host_;
+  std::vector<std::vector<Nic>> nics_of_device_, nics_of_host_, nics_of_cpus_;
   std::vector<double> to_switches_, pcie_;  // by device
   std::vector<std::vector<Peer>> peers_;    // by device
   std::vector<double> uplink_;              // by leaf

@@ -122,7 +122,7 @@ class Group {
       return std::pair(hosts.host(a), a) < std::pair(hosts.host(b), b);
     };
     if (!std::ranges::is_sorted(devices_, before)) std::ranges::sort(devices_, before);
-    devices_.erase(std::ranges::unique(devices_).begin(), devices_.end());
+    devices_.erase(std::unique(devices_.begin(), devices_.end()), devices_.end());
     for (std::size_t i = 0; i < devices_.size(); ++i)
       if (i == 0 || hosts.host(devices_[i]) != hosts.host(devices_[i - 1])) begin_.push_back(i);
     begin_.push_back(devices_.size());
@@ -231,7 +231,7 @@ class Rails {
     std::vector<std::int32_t> leaves;
     for (const Nic& nic : nics) leaves.push_back(nic.leaf);
     std::ranges::sort(leaves);
-    leaves.erase(std::ranges::unique(leaves).begin(), leaves.end());
+    leaves.erase(std::unique(leaves.begin(), leaves.end()), leaves.end());
     return leaves;
   }
 

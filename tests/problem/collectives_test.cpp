@@ -88,6 +88,9 @@ TEST(Collectives, OfTwoHostsUseAllNics) {
   // much, but sums in switches first halve that.
   const double one = Machine("h100_hosts(hosts=2,nics=host)").Micros(CollectiveType::kAllReduce, 512 * kMib);
   EXPECT_NEAR(one, 512 * kMib / (48e3 * 5 / 6), 0.1 * one);
+  // Four NICs at switches of PCI Express, of 100 Gbit/s each; the one of the CPU is another's.
+  const double ec2 = Machine("aws_p4d").Micros(CollectiveType::kAllGather, 512 * kMib);
+  EXPECT_NEAR(ec2, 512 * kMib * 15 / 16 / 48e3, 0.05 * ec2);
   // One rank a host has its own NIC and no more: (k - 1) / k of the bytes over 48 GB/s.
   const double strided = Machine("h100_hosts(hosts=8)").Micros(CollectiveType::kAllGather, 256 * kMib, 8, 8);
   EXPECT_NEAR(strided, 256 * kMib * 7 / 8 / 48e3, 0.05 * strided);

@@ -183,10 +183,28 @@ Picos Between(World& world, DeviceIndex first, DeviceIndex last) {
 
 TEST(Limits, AsManyDevicesAsThereMayBeRunAndOneMoreIsRefused) {
   World world, larger;
-  for (int i = 0; i < 2048; ++i) world.Cpu();
-  EXPECT_EQ(Between(world, 0, 2047), 30 * kUs);  // without links transfers are free
-  for (int i = 0; i < 2049; ++i) larger.Cpu();
-  EXPECT_EQ(RefusalOf(larger.cluster), "a cluster of more than 2048 devices");
+  for (DeviceIndex i = 0; i < kMaxDevices; ++i) world.Cpu();
+  EXPECT_EQ(Between(world, 0, kMaxDevices - 1), 30 * kUs);  // without links transfers are free
+  for (DeviceIndex i = 0; i <= kMaxAccelerators; ++i) larger.Gpu();
+  EXPECT_EQ(
+      RefusalOf(larger.cluster),
+      "a cluster of 16385 devices, 16385 of them accelerators; at most 32768 and 16384 can be simulated");
+}
+
+// Beyond what has a row for each pair, a placement may use as many devices as have.
+TEST(Limits, PlacementsOnLargeClustersUseFewDevices) {
+  constexpr DeviceIndex kDevices = kMaxPaired + 1;
+  const auto run = [](DeviceIndex readers) {
+    World world;
+    for (DeviceIndex i = 0; i < kDevices; ++i) world.Gpu();
+    const auto center = world.AddSwitch();
+    for (DeviceIndex i = 0; i < kDevices; ++i) world.Connect(i, center);
+    const OpIndex a = world.Add(0, 10, {1000});
+    for (DeviceIndex i = kDevices - readers; i < kDevices; ++i) world.Add(i, 0, {}, {{a, 0}});
+    return tests::ErrorOf([&] { EXPECT_GT(world.Run().runtime, 10 * kUs); }, "none");
+  };
+  EXPECT_EQ(run(100), "none");
+  EXPECT_NE(run(kDevices - 1).find("uses 2049 devices"), std::string::npos);
 }
 
 // Two halves of m devices, each around a switch, with 8 links between the switches: 24 m^2 - 4 m links in all routes, 16,770,160 with
