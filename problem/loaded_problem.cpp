@@ -154,12 +154,32 @@ std::vector<std::string> MiswrittenTypes(const sim::OpGraph& graph) {
   return notes;
 }
 
+// Of a layout that a user may take for one that divides all the work.
+std::vector<std::string> UncutWork(const sim::OpGraph& graph) {
+  constexpr double kAlmostAll = 0.95;
+  const double cut = sim::FindNumber(graph.attributes, "cut_share").value_or(1);
+  if (cut >= kAlmostAll) return {};
+  return {fmt::format("tensor parallelism cuts {:.0f} % of the FLOPs, and each rank does the rest whole",
+                      100 * cut)};
+}
+
+// A collective that is not written out would be priced as an op by its bytes.
+void RefuseOneRank(const sim::OpGraph& graph) {
+  for (const sim::Op& op : graph.ops) {
+    if (formats::IsCollective(op) && sim::FindAttribute(op.attributes, "stride") != nullptr)
+      throw InputError(
+          fmt::format("graph {}: in op '{}' one rank stands for all of its group, which cannot be simulated; "
+                      "write ranks=all",
+                      graph.name, op.name));
+  }
+}
+
 }  // namespace
 
 sim::OpGraph LoadGraph(const std::string& name_or_path) {
   std::vector<std::string> notes;
   sim::OpGraph graph = scenarios::LoadGraph(name_or_path, &cost_models::BuiltinCatalogue(), &notes);
-  for (auto* const look : {&MiswrittenTypes, &ImplausibleWork})
+  for (auto* const look : {&MiswrittenTypes, &ImplausibleWork, &UncutWork})
     for (std::string& note : look(graph)) notes.push_back(std::move(note));
   for (const std::string& note : notes) output::TellSentence(fmt::format("{}: {}\n", name_or_path, note));
   return graph;

@@ -35,11 +35,12 @@ class LayerPricing {
  private:
   // One accelerator prices for all.
   static sim::Cluster FirstOf(const sim::Cluster& cluster) {
-    sim::Cluster one = cluster;
+    sim::Cluster one;
+    one.name = cluster.name;
+    one.rules = cluster.rules;
     one.devices = {cluster.devices[static_cast<std::size_t>(AcceleratorsOf(cluster).front())]};
-    one.links.clear();
-    one.routes.clear();
-    one.switches.clear();
+    one.interconnect = cluster.interconnect;
+    one.dispatch = cluster.dispatch;
     one.Finish();
     return one;
   }

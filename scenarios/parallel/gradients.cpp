@@ -225,15 +225,17 @@ class Exchanger {
       bytes += own;
       last = std::max(last, gradient->update);
     }
-    // What the updates have written is gathered where the weights stand.
+    // What the updates have written is gathered where the weights stand, one bucket behind the other.
     const OpIndex flat = AddFlat(name + "/weights", weights, last, 1);
     edit_.op(flat).control = updates;
     edit_.op(flat).phase = "update";
     const sim::Op of = edit_.op(flat);
     sim::Output gathered = of.outputs.front();
     gathered.bytes *= exchange_.data.ranks;
-    edit_.AddAfter(flat,
-                   CollectiveBeside(of, name + "/gather", "AllGather", {flat, 0}, gathered, exchange_.data));
+    sim::Op gather = CollectiveBeside(of, name + "/gather", "AllGather", {flat, 0}, gathered, exchange_.data);
+    OpIndex& before = gathered_[of.colocate];
+    if (before > 0) gather.control = {before};
+    before = edit_.AddAfter(flat, std::move(gather));
   }
 
   // What an update reads that is worked out of the weight, as torch's Adam does with all at once.
@@ -260,7 +262,8 @@ class Exchanger {
   std::vector<Gradient> gradients_;
   std::map<OpIndex, OpIndex> before_;  // by update: the sum that its gradient is of before the data ranks'
   std::map<OpIndex, TensorRef> tied_;  // by update
-  std::map<OpIndex, bool> divided_;    // weights
+  std::map<std::string, OpIndex> gathered_;  // by stage: the AllGather of the bucket before
+  std::map<OpIndex, bool> divided_;          // weights
 };
 
 }  // namespace

@@ -126,6 +126,7 @@ std::vector<Words> Calls() {
           {"explain", "--graph", "g.json", "--cluster", "c.json", "--placement", "round_robin", "--html",
            "e.html"},
           {"place", "g.json", "--cluster", "c.json", "--samples", "20", "--out", "run", "--log-samples"},
+          {"layouts", "--graph", "g.json", "--cluster", "c.json"},
           {"export", "run", "--to", "dot", "--out", "g.dot"},
           {"export", "run", "--to", "graphml", "--out", "g.graphml"},
           {"compare", "--agents", "round_robin", "random", "--graph", "g.json", "--cluster", "c.json",
