@@ -80,8 +80,9 @@ class Joiner {
       for (std::size_t r = 0; r < of.size(); ++r) {
         if (of[r].empty() || of[r].size() == most->size()) continue;
         throw InputError(fmt::format(
-            "{}: has {} collectives {} where {} has {}; the traces of one step of one job are wanted", sources_[r],
-            of[r].size(), key.second, sources_[static_cast<std::size_t>(most - of.begin())], most->size()));
+            "{}: has {} collectives {} where {} has {}; the traces of one step of one job are wanted",
+            sources_[r], of[r].size(), key.second, sources_[static_cast<std::size_t>(most - of.begin())],
+            most->size()));
       }
       for (std::size_t n = 0; n < most->size(); ++n) {
         Meeting& meeting = meetings_.emplace_back();
@@ -90,9 +91,10 @@ class Joiner {
       }
     }
     if (std::ranges::none_of(meetings_, [](const Meeting& one) { return one.members.size() > 1; }))
-      throw InputError(fmt::format("{} and {}: have no collective in common, so they are no ranks of one job; "
-                                   "name one file of the folder",
-                                   sources_[0], sources_[1]));
+      throw InputError(
+          fmt::format("{} and {}: have no collective in common, so they are no ranks of one job; "
+                      "name one file of the folder",
+                      sources_[0], sources_[1]));
   }
 
   // By the median of how much later than in rank 0 its collectives end.
@@ -100,7 +102,8 @@ class Joiner {
     for (std::size_t r = 1; r < ranks_.size(); ++r) {
       std::vector<Nanos> later;
       for (const Meeting& meeting : meetings_) {
-        const auto first = std::ranges::find(meeting.members, std::size_t{0}, [](const auto& m) { return m.first; });
+        const auto first =
+            std::ranges::find(meeting.members, std::size_t{0}, [](const auto& m) { return m.first; });
         const auto own = std::ranges::find(meeting.members, r, [](const auto& m) { return m.first; });
         if (first == meeting.members.end() || own == meeting.members.end()) continue;
         later.push_back(EndOf(ranks_[r], *own->second) - EndOf(ranks_[0], *first->second));
@@ -134,7 +137,8 @@ class Joiner {
   }
 
   static void SetHost(sim::Op& op, double host_us) {
-    const auto found = std::ranges::find(op.attributes, "host_us", [](const auto& entry) { return entry.first; });
+    const auto found =
+        std::ranges::find(op.attributes, "host_us", [](const auto& entry) { return entry.first; });
     if (found != op.attributes.end()) found->second = sim::Attribute{host_us};
   }
 
@@ -142,7 +146,10 @@ class Joiner {
     TracedRank& rank = ranks_[r];
     for (std::size_t i = 0; i < rank.graph.ops.size(); ++i) {
       const auto index = static_cast<sim::OpIndex>(i);
-      NewOp added{.time = Aligned(r, rank.starts[i]), .rank = r, .op = std::move(rank.graph.ops[i]), .old = {r, index}};
+      NewOp added{.time = Aligned(r, rank.starts[i]),
+                  .rank = r,
+                  .op = std::move(rank.graph.ops[i]),
+                  .old = {r, index}};
       sim::Op& op = added.op;
       for (const sim::OpIndex before : op.control) added.after.emplace_back(r, before);
       op.control.clear();
@@ -159,8 +166,10 @@ class Joiner {
   // The rank's own part, up to when it is there; behind it the collective, which all of them are behind.
   void Arrive(std::size_t m, NewOp& collective) {
     const Meeting& meeting = meetings_[m];
-    const auto own = std::ranges::find(meeting.members, collective.rank, [](const auto& one) { return one.first; });
-    NewOp arrival{.time = collective.time, .rank = collective.rank, .op = collective.op, .old = {collective.rank, -1}};
+    const auto own =
+        std::ranges::find(meeting.members, collective.rank, [](const auto& one) { return one.first; });
+    NewOp arrival{
+        .time = collective.time, .rank = collective.rank, .op = collective.op, .old = {collective.rank, -1}};
     arrival.op.name += ".arrival";
     arrival.op.type = "Arrival";
     arrival.op.cost_us_by_kind = {{"gpu", Micros(own->second->gap)}};
@@ -205,13 +214,16 @@ class Joiner {
   std::vector<std::string> Notes() const {
     const auto least = std::ranges::min_element(waited_), most = std::ranges::max_element(waited_);
     std::vector<std::string> notes;
-    notes.push_back(fmt::format("{} ranks of one job, {} collectives; the traced step took {:.6g} us on their common clock",
-                                ranks_.size(), meetings_.size(), Micros(end_ - begin_)));
     notes.push_back(fmt::format(
-        "transfers take {:.6g} us; rank {} waits longest for others at collectives ({:.6g} us), rank {} least ({:.6g} us)",
+        "{} ranks of one job, {} collectives; the traced step took {:.6g} us on their common clock",
+        ranks_.size(), meetings_.size(), Micros(end_ - begin_)));
+    notes.push_back(fmt::format(
+        "transfers take {:.6g} us; rank {} waits longest for others at collectives ({:.6g} us), rank {} "
+        "least ({:.6g} us)",
         Micros(transfer_), most - waited_.begin(), Micros(*most), least - waited_.begin(), Micros(*least)));
     notes.emplace_back(
-        "a Kineto trace has no tensors: ops have no bytes; each rank is placed as one, on a device of its own to be as it ran");
+        "a Kineto trace has no tensors: ops have no bytes; each rank is placed as one, on a device of its "
+        "own to be as it ran");
     return notes;
   }
 
@@ -246,7 +258,8 @@ std::vector<std::pair<std::string, std::uint64_t>> NameParts(const std::string& 
 
 ImportedGraph JoinRanks(std::vector<TracedRank> ranks, const std::vector<std::string>& sources) {
   for (std::size_t r = 0; r < ranks.size(); ++r)
-    if (ranks[r].starts.empty()) throw InputError(sources[r] + ": has no work of a device, which ranks of a job have");
+    if (ranks[r].starts.empty())
+      throw InputError(sources[r] + ": has no work of a device, which ranks of a job have");
   return Joiner(std::move(ranks), sources).Join();
 }
 
@@ -262,13 +275,15 @@ ImportedGraph ImportJob(const std::string& folder) {
     const std::string content = formats::ReadFile(file);
     if (!RecognisesTrace(content) || content.find("\"traceEvents\"") == std::string::npos) continue;
     if (ranks.size() == kMostRanks)
-      throw InputError(fmt::format("{}: holds more than {} traces, which is not read as one job", folder, kMostRanks));
+      throw InputError(
+          fmt::format("{}: holds more than {} traces, which is not read as one job", folder, kMostRanks));
     ranks.push_back(ReadTracedRank(content, file, {}));
     sources.push_back(file);
   }
   if (ranks.size() < 2)
-    throw InputError(fmt::format("{}: is a folder with {} Kineto trace{} in it; a job is read of one for each rank", folder,
-                                 ranks.size(), ranks.size() == 1 ? "" : "s"));
+    throw InputError(
+        fmt::format("{}: is a folder with {} Kineto trace{} in it; a job is read of one for each rank",
+                    folder, ranks.size(), ranks.size() == 1 ? "" : "s"));
   ImportedGraph job = JoinRanks(std::move(ranks), sources);
   job.graph.name = fs::path(folder).filename().empty() ? fs::path(folder).parent_path().filename().string()
                                                        : fs::path(folder).filename().string();
