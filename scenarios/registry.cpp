@@ -296,7 +296,8 @@ const std::vector<ImporterRow>& Importers() {
                             ": --kineto and --gpu are for execution traces; an ONNX model has no times");
          return ImportOnnx(content, source, options);
        }},
-      {"trace", "execution traces of torch, with a Kineto trace of the same run as measured graphs",
+      {"trace",
+       "steps of torch: a Kineto trace alone, or an execution trace, with or without one of the same run",
        RecognisesTrace,
        [](const std::string& content, const std::string& source, const ImportOptions& options) {
          if (!options.dims.empty() || !options.training.empty() || options.strict ||

@@ -21,7 +21,7 @@ using Mode = sim::Dispatch::Mode;
 
 constexpr std::string_view kModes[] = {"eager", "graph", "flat", "traced"};
 constexpr char kHostMicros[] = "host_us";
-constexpr double kTickMicros = 0.01;  // what times of a trace are counted in
+constexpr double kTickMicros = 0.01;  // what times of a trace are counted in, where they fit
 constexpr std::string_view kPhases[] = {"forward", "backward", "update"};
 constexpr std::string_view kOptimizers[] = {"adam-fused",
                                             "adam-single"};  // of stowplan.capture, beside the op types
@@ -79,11 +79,16 @@ void ChargeTraced(sim::Dispatch& dispatch, sim::OpGraph& graph) {
     throw InputError(
         "host mode traced: no op of the graph has the attribute host_us, which traces have; eager, graph and "
         "flat need none.");
-  dispatch.cost = sim::FromMicros(kTickMicros);
-  for (sim::Op& op : graph.ops) {
-    const double ticks = sim::FindNumber(op.attributes, kHostMicros).value_or(0) / kTickMicros;
-    op.host_units = static_cast<std::int32_t>(std::lround(std::clamp(ticks, 0.0, double{INT32_MAX})));
-  }
+  const auto micros_of = [](const sim::Op& op) {
+    return std::max(sim::FindNumber(op.attributes, kHostMicros).value_or(0), 0.0);
+  };
+  const double longest = micros_of(*std::ranges::max_element(graph.ops, {}, micros_of));
+  constexpr double kLongestTick = 1e6;
+  double tick = kTickMicros;
+  while (longest / tick > double{INT32_MAX} && tick < kLongestTick) tick *= 10;
+  dispatch.cost = sim::FromMicros(tick);
+  for (sim::Op& op : graph.ops)
+    op.host_units = static_cast<std::int32_t>(std::lround(std::min(micros_of(op) / tick, double{INT32_MAX})));
 }
 
 bool IsOfPyTorch(const sim::OpGraph& graph) {

@@ -26,7 +26,7 @@ HostTable ParseHostTable(std::string_view yaml, const std::string& source);
 // Joins the two, after which the engine knows nothing of modes: `mode` is "eager", "graph", "flat", "traced" or empty, which is the
 // cluster's, and where that is open kTraced for graphs whose ops have host times of a trace (attribute host_us), kEager for those whose
 // ops are PyTorch's (attribute torch_op), else kFlat. With kTraced an op's host_units are its host_us in units of 10 ns, 0 where it has none,
-// and the cluster's cost is such a unit. With kEager and kGraph each op's
+// and the cluster's cost is such a unit, ten times as long as often as the longest needs it. With kEager and kGraph each op's
 // host_units are its microseconds and the cluster's cost is a microsecond, more or less where a calibration measured the host's
 // launches as slower or faster than the catalogue says. May be called again. Throws InputError for another text.
 void ChargeHost(sim::Cluster& cluster, sim::OpGraph& graph, const std::string& mode = "");

@@ -61,6 +61,9 @@ sim::OpGraph BuildPipeline(const Settings& read) {
   sim::OpGraph graph = RepeatMicroBatch(one, k, schedule);
   graph.name = read.name();
   graph.attributes = attributes;
+  for (const char* key : {"streams", "traced_ranks", "traced_step_us", "traced_device_us"})
+    if (const sim::Attribute* told = sim::FindAttribute(one.attributes, key))
+      graph.attributes.emplace_back(key, *told);
   graph.Finish();
   return graph;
 }

@@ -78,6 +78,27 @@ TEST(Host, IsEagerForCapturedGraphsAlone) {
   }
 }
 
+// To 10 ns, and to ten times that as often as the longest needs it; a graph without such times has no such mode.
+TEST(Host, TakesTheTimesOfATrace) {
+  sim::OpGraph graph = GraphOf({Make("Relu", "forward", true), Make("Gelu", "forward", true)});
+  sim::Cluster cluster = Gpu();
+  EXPECT_THAT(InputErrorOf([&] { ChargeHost(cluster, graph, "traced"); }), HasSubstr("host_us"));
+  graph.ops[1].attributes.emplace_back("host_us", sim::Attribute{12.345});
+  cluster = Gpu();
+  ChargeHost(cluster, graph);
+  EXPECT_EQ(cluster.dispatch.mode, Mode::kTraced);
+  const auto micros = [&](std::size_t op) {
+    return sim::ToMicros(cluster.dispatch.cost * graph.ops[op].DispatchUnits());
+  };
+  EXPECT_EQ(micros(0), 0);
+  EXPECT_NEAR(micros(1), 12.345, 0.005);
+  graph.ops[0].attributes.emplace_back("host_us", sim::Attribute{100e6});
+  cluster = Gpu();
+  ChargeHost(cluster, graph);
+  EXPECT_NEAR(micros(0), 100e6, 0.1);
+  EXPECT_NEAR(micros(1), 12.345, 0.1);
+}
+
 TEST(Host, LeavesAnExplicitCostAsItIs) {
   sim::OpGraph graph = GraphOf({Make("Relu")});
   sim::Cluster cluster = Gpu();

@@ -7,7 +7,9 @@
 #include "scenarios/importers/trace.h"
 #include "scenarios/importers/trace/job.h"
 #include "sim/base/error.h"
+#include "sim/formats/formats.h"
 #include "sim/simulator.h"
+#include "tests/temp_folder.h"
 #include "tests/testing.h"
 
 namespace stowplan::problem {
@@ -42,6 +44,8 @@ class Step {
   }
 
  private:
+  static constexpr double kBegin = 1000;  // what begins at 0 has no stamp
+
   static std::string Device(int stream, int correlation) {
     return fmt::format(R"("device": 0, "context": 1, "stream": {}, "correlation": {})", stream, correlation);
   }
@@ -49,7 +53,7 @@ class Step {
               const std::string& args) {
     events_.push_back(fmt::format(
         R"({{"ph": "X", "cat": "{}", "name": "{}", "pid": 1, "tid": 1, "ts": {}, "dur": {}, "args": {{{}}}}})",
-        category, name, start, takes, args));
+        category, name, start + kBegin, takes, args));
     return *this;
   }
   std::vector<std::string> events_;
@@ -151,6 +155,19 @@ TEST(TracedStep, StreamsRunSideBySide) {
   EXPECT_EQ(sim::FindNumber(OpOf(graph, "behind").attributes, "gap_us"), std::nullopt);
 }
 
+// 100 us of computing, 60 of a collective of which 20 lie beside it, 40 of nothing.
+TEST(TracedStep, SharesOfTheStep) {
+  Step step;
+  step.Launch(0, 5, 1)
+      .Kernel(7, 10, 80, 1, "gemm")
+      .Launch(20, 5, 2)
+      .Kernel(24, 70, 60, 2, "ncclKernel_AllReduce");
+  step.Launch(150, 5, 3).Kernel(7, 170, 20, 3, "gemm");
+  const scenarios::ImportedGraph imported = Read(step);
+  EXPECT_THAT(imported.notes, Contains(AllOf(HasSubstr("computed 55.6 %"), HasSubstr("22.2 %, and"),
+                                             HasSubstr("idle 22.2 %"))));
+}
+
 TEST(TracedStep, WhatHasNoLaunchRunsWhenItRan) {
   Step step;
   step.Kernel(7, 5, 50, 77);
@@ -230,6 +247,15 @@ TEST(TracedStep, OpsOfACpuAreItsStep) {
   ASSERT_EQ(graph.size(), 2) << "addmm is called by linear";
   EXPECT_DOUBLE_EQ(Traced(graph), 150);
   EXPECT_DOUBLE_EQ(HostMicros(graph.ops[1]), 30);
+}
+
+// What a trace says of its step stays with it.
+TEST(TracedStep, APipelineKeepsTheTracedStep) {
+  const tests::TempFolder folder;
+  formats::WriteFile(folder / "step.json", HostBound().Text());
+  const sim::OpGraph graph = LoadGraph("pipeline(of=" + (folder / "step.json") + ",micro_batches=1)");
+  EXPECT_DOUBLE_EQ(Traced(graph), 65);
+  EXPECT_EQ(sim::FindNumber(graph.attributes, "streams"), 1);
 }
 
 // A rank of two on a clock of its own: it computes, all-reduces until 400 us and computes again.

@@ -51,7 +51,24 @@ TEST(Kineto, EveryKindOfEventIsRead) {
 TEST(Kineto, ManyOddNamesAreNoWork) {
   std::string json = R"({"traceEvents": [)";
   for (int i = 0; i < 100'000; ++i) json += R"({"name": "a"},)";
-  EXPECT_THROW(ParseKineto(json, "odd.json"), InputError);
+  EXPECT_THROW(ParseKineto(json + "]}", "odd.json"), InputError);
+}
+
+// What a profiler leaves that is killed: the events before, and that there were more.
+TEST(Kineto, ACutTraceHasItsWholeEvents) {
+  const std::string whole =
+      R"({"schemaVersion": 1, "traceEvents": [
+          {"ph": "X", "cat": "kernel", "name": "a{[", "ts": 5, "dur": 2, "args": {"stream": 7, "correlation": 1}},
+          {"ph": "s", "id": 1, "ts": 5},
+          {"ph": "X", "cat": "kernel", "name": "b", "ts": 8, "dur": 2, "args": {"stream": 7, "correlation": 2}}], "more": 1})";
+  EXPECT_FALSE(ParseKineto(whole, "whole.json").cut);
+  EXPECT_EQ(ParseKineto(whole, "whole.json").trace.kernels.size(), 2);
+  for (const auto& [end, kernels] : {std::pair{"\"more\"", 2}, {"\"b\"", 1}, {"7, \"correlation\": 1", 0}}) {
+    const KinetoTrace read = ParseKineto(whole.substr(0, whole.find(end)), "cut.json");
+    EXPECT_TRUE(read.cut) << end;
+    EXPECT_EQ(read.trace.kernels.size(), static_cast<std::size_t>(kernels)) << end;
+  }
+  EXPECT_THROW(ParseKineto(whole.substr(0, 20), "cut.json"), InputError) << "before the list of events";
 }
 
 TEST(Kineto, OpsAndKernelsAreTied) {

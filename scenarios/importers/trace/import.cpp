@@ -596,7 +596,7 @@ ImportedGraph ImportTracePair(const std::string& content, const std::string& sou
   sim::OpGraph& graph = imported.graph;
   graph.name =
       formats::NameFromSource(source.ends_with(".gz") ? source.substr(0, source.size() - 3) : source);
-  graph.attributes = {{"captured_from", {"torch execution trace " + execution.schema}}};
+  graph.attributes.emplace_back("captured_from", sim::Attribute{"torch execution trace " + execution.schema});
   if (times) {
     graph.attributes.emplace_back("traced_step_us", sim::Attribute{times->step_us});
     graph.attributes.emplace_back("traced_device_us", sim::Attribute{times->device_us});

@@ -251,6 +251,11 @@ std::vector<std::string> KinetoNotes(const KinetoBuilder& builder, const profile
         " from the first record of a device to the last; its device{} worked {:.6g} us, on {} stream{}",
         read.gpu.empty() ? "" : " (" + read.gpu + ")", device_us, timeline.streams,
         timeline.streams == 1 ? "" : "s");
+    const StepShares shares = SharesOf(read.trace);
+    notes.push_back(
+        fmt::format("the device computed {:.1f} % of the step, only communicated, copied or cleared {:.1f} "
+                    "%, and was idle {:.1f} %",
+                    100 * shares.compute, 100 * shares.other, 100 * shares.idle));
     if (options.gpu.empty())
       notes.emplace_back(
           "every GPU is taken to be as fast as the one recorded; --gpu KIND says which kind it is");

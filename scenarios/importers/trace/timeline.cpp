@@ -1,11 +1,14 @@
 #include "scenarios/importers/trace/timeline.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <optional>
 #include <string_view>
 #include <tuple>
 #include <unordered_map>
+
+#include "scenarios/importers/trace/kernel_classes.h"
 
 namespace stowplan::scenarios::trace {
 namespace {
@@ -287,6 +290,33 @@ class TimelineReader {
 };
 
 }  // namespace
+
+StepShares SharesOf(const profiler::ActivityTrace& trace) {
+  struct Edge {
+    Nanos time;
+    bool computes;
+    int change;
+  };
+  std::vector<Edge> edges;
+  const auto add = [&](const profiler::DeviceWork& work, bool computes) {
+    edges.push_back({work.start, computes, 1});
+    edges.push_back({work.end, computes, -1});
+  };
+  for (const auto& kernel : trace.kernels) add(kernel, KernelClass(kernel.name) != "Collective");
+  for (const auto& copy : trace.copies) add(copy, false);
+  for (const auto& memset : trace.memsets) add(memset, false);
+  std::ranges::stable_sort(edges, {}, &Edge::time);
+  std::array<Nanos, 3> spent{};
+  int computing = 0, running = 0;
+  for (std::size_t i = 0; i + 1 < edges.size(); ++i) {
+    running += edges[i].change;
+    computing += edges[i].computes ? edges[i].change : 0;
+    spent[computing > 0 ? 0 : running > 0 ? 1 : 2] += edges[i + 1].time - edges[i].time;
+  }
+  const auto all = static_cast<double>(std::max<Nanos>(spent[0] + spent[1] + spent[2], 1));
+  return {static_cast<double>(spent[0]) / all, static_cast<double>(spent[1]) / all,
+          static_cast<double>(spent[2]) / all};
+}
 
 std::int64_t StreamsFor(const Timeline& timeline) {
   const bool waits =

@@ -40,6 +40,14 @@ struct Timeline {
   double gap_us = 0;            // sum of theirs
 };
 
+// What the device did, as shares of the step that add up to 1: get_temporal_breakdown() of HolisticTraceAnalysis.
+struct StepShares {
+  double compute = 0;  // some kernel that computes ran
+  double other = 0;    // else some collective, copy or memset
+  double idle = 0;
+};
+StepShares SharesOf(const profiler::ActivityTrace& trace);
+
 // How many streams a device needs to run it: a wait of the host is an op of no time that must not stand behind what runs.
 std::int64_t StreamsFor(const Timeline& timeline);
 

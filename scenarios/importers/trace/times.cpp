@@ -78,7 +78,8 @@ std::string Sanitise(profiler::KinetoTrace& read, const std::string& source) {
   profiler::ActivityTrace& trace = read.trace;
   if (!HasDeviceWork(trace) && trace.calls.empty()) return "";
   // Nobody's clocks are used but for what they show of the host: early starts are told there. A cut trace lacks what it lacks.
-  profiler::SanitiserLimits limits{.most_before_launch = 1};
+  // Where kernels of one stream run into each other, as on AMD's GPUs, each counts from the end of the one before.
+  profiler::SanitiserLimits limits{.most_left_out = 0.5, .most_before_launch = 1, .overlap = 1'000'000};
   if (read.cut) limits.most_left_out = 1;
   profiler::SanitisedTrace clean = profiler::Sanitise(std::move(trace), limits);
   if (clean.verdict == profiler::SanitisedTrace::Verdict::kRefused)
