@@ -22,10 +22,10 @@ void SeekSingleOps(const agents::Task& groups, const agents::UnitPlacement& best
     start.push_back(
         best[static_cast<std::size_t>(groups.units.unit_of_op[static_cast<std::size_t>(ops.front())])]);
   agents::Evaluator evaluator(
-      task, {.budget = samples, .threads = options.threads, .on_sample = {}, .stop = stop, .seconds = seconds});
+      task,
+      {.budget = samples, .threads = options.threads, .on_sample = {}, .stop = stop, .seconds = seconds});
   evaluator.Evaluate(start);
-  agents::MakeAgent("portfolio")
-      ->Search(task, evaluator, {.seed = options.seed, .threads = options.threads});
+  agents::MakeAgent("portfolio")->Search(task, evaluator, {.seed = options.seed, .threads = options.threads});
   cost.single_ops = evaluator.best_runtime();
   cost.samples = evaluator.samples();
 }

@@ -13,9 +13,10 @@
 namespace stowplan::cli {
 
 struct GroupingCost {
-  sim::Picos bound = 0;       // proven: no placement of these groups takes less
-  sim::Picos single_ops = 0;  // the fastest of single ops that was found from the search's best; 0 = none was sought
-  std::int64_t samples = 0;   // that took, beside those of the search
+  sim::Picos bound = 0;  // proven: no placement of these groups takes less
+  sim::Picos single_ops =
+      0;  // the fastest of single ops that was found from the search's best; 0 = none was sought
+  std::int64_t samples = 0;  // that took, beside those of the search
 };
 
 // None where the groups are colocation sets, which nobody may split. `samples`: what single ops may take; 0 = they are not sought.
