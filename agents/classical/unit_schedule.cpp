@@ -9,7 +9,8 @@ namespace stowplan::agents {
 
 using sim::Picos;
 
-UnitScheduleGraph::UnitScheduleGraph(const Task& task) : slots_(task.devices.size()) {
+UnitScheduleGraph::UnitScheduleGraph(const Task& task)
+    : routes_(task.problem->cluster(), task.devices), slots_(task.devices.size()) {
   const UnitGraph graph(task, /*reach=*/false);
   const auto units = static_cast<std::size_t>(graph.size());
   inputs_.resize(units);
@@ -26,11 +27,9 @@ UnitScheduleGraph::UnitScheduleGraph(const Task& task) : slots_(task.devices.siz
   for (const auto& [from, to] : graph.edges()) {
     const sim::Bytes bytes = bytes_from(from, to) + bytes_from(to, from);
     Input input{from, bytes, 0, transfers_.size()};
-    for (const sim::DeviceIndex a : task.devices) {
-      for (const sim::DeviceIndex b : task.devices) {
-        transfers_.push_back(a == b ? 0 : task.TransferEstimate(bytes, a, b));
-        input.mean_transfer += transfers_.back();
-      }
+    for (const RouteKinds::Kind& kind : routes_.kinds()) {
+      transfers_.push_back(task.TransferEstimate(bytes, kind.from, kind.to));
+      input.mean_transfer += kind.pairs * transfers_.back();
     }
     if (slots_ > 1) input.mean_transfer /= static_cast<Picos>(slots_ * (slots_ - 1));
     inputs_[Index(to)].push_back(input);

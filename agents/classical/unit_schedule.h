@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "agents/bounds/device_classes.h"
 #include "agents/task.h"
 
 namespace stowplan::agents {
@@ -25,7 +26,7 @@ class UnitScheduleGraph {
     UnitIndex unit;
     sim::Bytes bytes;  // both ways together; 0 = control dependencies alone
     sim::Picos mean_transfer;
-    std::size_t transfers;  // where those of this input start, [from slot][to slot]
+    std::size_t transfers;  // where those of this input start, by kind of route
   };
   const std::vector<Input>& InputsOf(UnitIndex unit) const { return inputs_[Index(unit)]; }
   const std::vector<UnitIndex>& ReadersOf(UnitIndex unit) const { return readers_[Index(unit)]; }
@@ -35,7 +36,7 @@ class UnitScheduleGraph {
   sim::Picos Length(UnitIndex unit, std::size_t slot) const { return length_[Index(unit) * slots_ + slot]; }
   sim::Picos MeanLength(UnitIndex unit) const { return mean_length_[Index(unit)]; }
   sim::Picos Transfer(const Input& input, std::size_t from, std::size_t to) const {
-    return transfers_[input.transfers + from * slots_ + to];
+    return from == to ? 0 : transfers_[input.transfers + static_cast<std::size_t>(routes_.Of(from, to))];
   }
 
   // Lengths and transfers along the longest path from the unit's start to the end, and from the beginning to its end,
@@ -54,6 +55,7 @@ class UnitScheduleGraph {
   static std::size_t Index(UnitIndex unit) { return static_cast<std::size_t>(unit); }
   void FindLevels(const std::vector<UnitIndex>& order);
 
+  RouteKinds routes_;
   std::size_t slots_;
   std::vector<std::vector<Input>> inputs_;
   std::vector<std::vector<UnitIndex>> readers_;

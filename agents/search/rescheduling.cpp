@@ -5,8 +5,8 @@
 namespace stowplan::agents {
 
 bool Rescheduling::Takes(const Task& task) {
-  constexpr std::size_t kMostTransfers = 20'000'000;
-  return task.edges.size() * task.devices.size() * task.devices.size() <= kMostTransfers;
+  constexpr std::size_t kMostOffers = 20'000'000;
+  return (task.units.ops.size() + task.edges.size()) * task.devices.size() <= kMostOffers;
 }
 
 Rescheduling::Rescheduling(const Task& task, const UnitTree& tree) : task_(task), tree_(tree), graph_(task) {}

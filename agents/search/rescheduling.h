@@ -13,7 +13,7 @@ namespace stowplan::agents {
 
 class Rescheduling {
  public:
-  // Whether its tables of transfers between all devices are of a sensible size.
+  // Whether what all devices offer all units is a sensible number: it is looked through for each placement.
   static bool Takes(const Task& task);
   // Keeps references.
   Rescheduling(const Task& task, const UnitTree& tree);

@@ -72,7 +72,7 @@ class Team::Impl {
       parts_.emplace_back(options.seed, fmt::format("portfolio {}", part));
     MakeScreening(program_, {});
     if (!Rescheduling::Takes(task)) {
-      listener_.left_out("list schedules", fmt::format("too much memory for {} devices and {} units",
+      listener_.left_out("list schedules", fmt::format("too much work for {} devices and {} units",
                                                        task.devices.size(), task.units.size()));
     } else {
       rescheduling_.emplace(task, moves_.tree());
