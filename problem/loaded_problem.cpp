@@ -163,17 +163,6 @@ std::vector<std::string> UncutWork(const sim::OpGraph& graph) {
                       100 * cut)};
 }
 
-// A collective that is not written out would be priced as an op by its bytes.
-void RefuseOneRank(const sim::OpGraph& graph) {
-  for (const sim::Op& op : graph.ops) {
-    if (formats::IsCollective(op) && sim::FindAttribute(op.attributes, "stride") != nullptr)
-      throw InputError(
-          fmt::format("graph {}: in op '{}' one rank stands for all of its group, which cannot be simulated; "
-                      "write ranks=all",
-                      graph.name, op.name));
-  }
-}
-
 }  // namespace
 
 sim::OpGraph LoadGraph(const std::string& name_or_path) {

@@ -5,10 +5,11 @@
 #include <utility>
 
 #include "agents/timing.h"
+#include "cost_models/collectives/collectives.h"
 #include "cost_models/ops/host_costs.h"
 #include "scenarios/parallel/model_layers.h"
 #include "sim/analysis/layers.h"
-#include "sim/formats/collective_types.h"
+#include "sim/collectives.h"
 
 namespace stowplan::problem {
 namespace {
@@ -18,9 +19,8 @@ using sim::OpIndex;
 
 class LayerPricing {
  public:
-  LayerPricing(sim::OpGraph graph, const sim::Cluster& cluster, const sim::CostModel& model,
-               const std::string& host)
-      : graph_(std::move(graph)), cluster_(FirstOf(cluster)), all_(cluster) {
+  LayerPricing(sim::OpGraph graph, const Mesh& mesh, const sim::CostModel& model, const std::string& host)
+      : graph_(std::move(graph)), cluster_(FirstOf(mesh)), mesh_(mesh) {
     cost_models::ChargeHost(cluster_, graph_, host);
     layers_ = scenarios::FindLayers(graph_);
     costs_.layers.resize(static_cast<std::size_t>(layers_.count));
@@ -34,11 +34,12 @@ class LayerPricing {
 
  private:
   // One accelerator prices for all.
-  static sim::Cluster FirstOf(const sim::Cluster& cluster) {
+  static sim::Cluster FirstOf(const Mesh& mesh) {
+    const sim::Cluster& cluster = mesh.cluster();
     sim::Cluster one;
     one.name = cluster.name;
     one.rules = cluster.rules;
-    one.devices = {cluster.devices[static_cast<std::size_t>(AcceleratorsOf(cluster).front())]};
+    one.devices = {cluster.devices[static_cast<std::size_t>(mesh[0])]};
     one.interconnect = cluster.interconnect;
     one.dispatch = cluster.dispatch;
     one.Finish();
@@ -61,10 +62,11 @@ class LayerPricing {
       layer.memory.weights += own;
       layer.memory.optimizer += std::max<Bytes>(0, op.persistent_bytes - own);
     }
-    if (formats::IsCollective(op)) {
+    if (const auto type = sim::CollectiveTypeOf(op.type)) {
       const Bytes bytes = std::max(OutputOf(op.inputs.front()).bytes, op.outputs.front().bytes);
-      const auto ranks = static_cast<std::int64_t>(sim::FindNumber(op.attributes, "ranks").value_or(1));
-      layer.exchange += RingTime(all_, bytes, op.type == "AllReduce" ? 2 : 1, 0, 1, ranks);
+      const auto ranks =
+          static_cast<std::int64_t>(sim::FindNumber(op.attributes, sim::kRanksAttribute).value_or(1));
+      layer.exchange += mesh_.TimeOf(*type, bytes, 0, 1, ranks);
     } else if (!op.IsSource()) {
       sim::Picos& time = op.phase == "update"     ? layer.update
                          : op.phase == "backward" ? layer.backward
@@ -99,7 +101,7 @@ class LayerPricing {
 
   sim::OpGraph graph_;
   sim::Cluster cluster_;
-  const sim::Cluster& all_;
+  const Mesh& mesh_;
   scenarios::ModelLayers layers_;
   sim::CostTable prices_;
   RankCosts costs_;
@@ -108,31 +110,24 @@ class LayerPricing {
 
 }  // namespace
 
-std::vector<sim::DeviceIndex> AcceleratorsOf(const sim::Cluster& cluster) {
-  std::vector<sim::DeviceIndex> found;
+Mesh::Mesh(const sim::Cluster& cluster)
+    : cluster_(cluster), prices_(cost_models::MakeCollectiveModel("", cluster)) {
   for (sim::DeviceIndex device = 0; device < cluster.size(); ++device)
     if (cluster.devices[static_cast<std::size_t>(device)].device_class != sim::DeviceClass::kCpu)
-      found.push_back(device);
-  return found;
+      devices_.push_back(device);
 }
 
-sim::Picos RingTime(const sim::Cluster& cluster, Bytes bytes, int passes, std::int64_t position,
-                    std::int64_t stride, std::int64_t ranks) {
+sim::Picos Mesh::TimeOf(sim::CollectiveType type, Bytes bytes, std::int64_t position, std::int64_t stride,
+                        std::int64_t ranks) const {
   if (ranks < 2) return 0;
-  const std::vector<sim::DeviceIndex> devices = AcceleratorsOf(cluster);
-  const auto at = [&](std::int64_t rank) {
-    return devices[static_cast<std::size_t>(position + rank % ranks * stride)];
-  };
-  sim::Picos slowest = 0;
-  for (std::int64_t rank = 0; rank < ranks; ++rank)
-    slowest = std::max(
-        slowest, agents::LoneTransferTime(cluster, (bytes + ranks - 1) / ranks, at(rank), at(rank + 1)));
-  return passes * (ranks - 1) * slowest;
+  std::vector<sim::DeviceIndex> group;
+  for (std::int64_t rank = 0; rank < ranks; ++rank) group.push_back((*this)[position + rank * stride]);
+  return prices_->TimeOf({type, bytes, group});
 }
 
-RankCosts PriceLayers(const scenarios::LaidOut& rank, const sim::Cluster& cluster,
-                      const sim::CostModel& model, const std::string& host) {
-  return LayerPricing(rank.graph, cluster, model, host).Run();
+RankCosts PriceLayers(const scenarios::LaidOut& rank, const Mesh& mesh, const sim::CostModel& model,
+                      const std::string& host) {
+  return LayerPricing(rank.graph, mesh, model, host).Run();
 }
 
 }  // namespace stowplan::problem

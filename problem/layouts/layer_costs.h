@@ -2,11 +2,14 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <string>
 #include <vector>
 
 #include "problem/explain/memory_parts.h"
 #include "scenarios/parallel/lay_out.h"
 #include "sim/cluster.h"
+#include "sim/collective_prices.h"
 #include "sim/cost_model.h"
 
 namespace stowplan::problem {
@@ -24,16 +27,30 @@ struct RankCosts {
   sim::Bytes working = 0;   // the most that one op reads and writes
 };
 
-// Accelerators of a cluster in its order: position r is rank r's.
-std::vector<sim::DeviceIndex> AcceleratorsOf(const sim::Cluster& cluster);
+// The accelerators of a cluster in its order, position r is rank r's, and how long collectives among them take alone.
+class Mesh {
+ public:
+  // It must outlive this.
+  explicit Mesh(const sim::Cluster& cluster);
 
-// Around a ring of `ranks` accelerators, the first at `position`, the next `stride` behind it: the slowest neighbours pass all parts.
-// `bytes`: of the whole tensor; `passes`: around the ring, 2 of an AllReduce. A lone one: what else uses the links is not seen.
-sim::Picos RingTime(const sim::Cluster& cluster, sim::Bytes bytes, int passes, std::int64_t position,
-                    std::int64_t stride, std::int64_t ranks);
+  const sim::Cluster& cluster() const { return cluster_; }
+  std::int64_t size() const { return static_cast<std::int64_t>(devices_.size()); }
+  sim::DeviceIndex operator[](std::int64_t position) const {
+    return devices_[static_cast<std::size_t>(position)];
+  }
+  const std::vector<sim::DeviceIndex>& devices() const { return devices_; }
+  // Of `ranks` accelerators, the first at `position`, the next `stride` behind it. `bytes`: of the whole tensor.
+  sim::Picos TimeOf(sim::CollectiveType type, sim::Bytes bytes, std::int64_t position, std::int64_t stride,
+                    std::int64_t ranks) const;
+
+ private:
+  const sim::Cluster& cluster_;
+  std::vector<sim::DeviceIndex> devices_;
+  std::unique_ptr<const sim::CollectivePrices> prices_;
+};
 
 // `host`: how it issues (cost_models/ops/host_costs.h). Throws InputError where an op has no price.
-RankCosts PriceLayers(const scenarios::LaidOut& rank, const sim::Cluster& cluster,
-                      const sim::CostModel& model, const std::string& host);
+RankCosts PriceLayers(const scenarios::LaidOut& rank, const Mesh& mesh, const sim::CostModel& model,
+                      const std::string& host);
 
 }  // namespace stowplan::problem

@@ -8,6 +8,7 @@ namespace stowplan::problem {
 namespace {
 
 using sim::Bytes;
+using sim::CollectiveType;
 using sim::Picos;
 
 struct StageCosts {
@@ -22,11 +23,8 @@ struct StageCosts {
 
 class Estimate {
  public:
-  Estimate(const scenarios::Layout& layout, const RankCosts& costs, const sim::Cluster& cluster)
-      : layout_(layout),
-        costs_(costs),
-        cluster_(cluster),
-        stages_(static_cast<std::size_t>(layout.pipeline)) {
+  Estimate(const scenarios::Layout& layout, const RankCosts& costs, const Mesh& mesh)
+      : layout_(layout), costs_(costs), mesh_(mesh), stages_(static_cast<std::size_t>(layout.pipeline)) {
     const auto layers = static_cast<std::int64_t>(costs.layers.size());
     for (std::int64_t l = 0; l < layers; ++l)
       AddLayer(stages_[static_cast<std::size_t>(l * layout.pipeline / layers)],
@@ -55,8 +53,8 @@ class Estimate {
 
  private:
   std::int64_t stride() const { return layout_.tensor * layout_.pipeline; }
-  Picos Ring(std::int64_t stage, Bytes bytes, int passes) const {
-    return RingTime(cluster_, bytes, passes, stage * layout_.tensor, stride(), layout_.data);
+  Picos Exchange(CollectiveType type, std::int64_t stage, Bytes bytes) const {
+    return mesh_.TimeOf(type, bytes, stage * layout_.tensor, stride(), layout_.data);
   }
 
   static void AddLayer(StageCosts& stage, const LayerCosts& layer) {
@@ -77,8 +75,9 @@ class Estimate {
     if (layout_.zero != 3 || layout_.data == 1) return;
     StageCosts& stage = stages_[static_cast<std::size_t>(s)];
     const Picos busy = stage.turn,
-                passes = Ring(s, stage.memory.weights, 2) + Ring(s, stage.memory.gradients, 1);
-    const Picos first = Ring(s, stage.largest, 1);  // which nothing hides
+                passes = 2 * Exchange(CollectiveType::kAllGather, s, stage.memory.weights) +
+                         Exchange(CollectiveType::kReduceScatter, s, stage.memory.gradients);
+    const Picos first = Exchange(CollectiveType::kAllGather, s, stage.largest);  // which nothing hides
     stage.turn = std::max(busy, layout_.prefetch > 0 ? passes : busy + passes) + first;
     stage.exchange += stage.turn - busy;
   }
@@ -86,19 +85,20 @@ class Estimate {
   Picos Exposed(std::int64_t s) const {
     if (layout_.data == 1 || layout_.zero == 3) return 0;
     const StageCosts& stage = stages_[static_cast<std::size_t>(s)];
-    const Picos gradients = Ring(s, stage.memory.gradients, layout_.zero == 1 ? 1 : 2);
+    const Picos gradients =
+        Exchange(layout_.zero == 1 ? CollectiveType::kReduceScatter : CollectiveType::kAllReduce, s,
+                 stage.memory.gradients);
     const Picos hidden = stage.layers > 1 ? stage.backward / stage.layers * (stage.layers - 1) : 0;
-    const Picos weights = layout_.zero == 1 ? Ring(s, stage.memory.weights, 1) : 0;
+    const Picos weights =
+        layout_.zero == 1 ? Exchange(CollectiveType::kAllGather, s, stage.memory.weights) : 0;
     return std::max<Picos>(0, gradients - hidden) + weights;
   }
 
   Picos Boundaries() const {
-    const std::vector<sim::DeviceIndex> devices = AcceleratorsOf(cluster_);
     Picos passes = 0;
     for (std::int64_t s = 0; s + 1 < layout_.pipeline; ++s)
-      passes += 2 * agents::LoneTransferTime(cluster_, costs_.boundary,
-                                             devices[static_cast<std::size_t>(s * layout_.tensor)],
-                                             devices[static_cast<std::size_t>((s + 1) * layout_.tensor)]);
+      passes += 2 * agents::LoneTransferTime(mesh_.cluster(), costs_.boundary, mesh_[s * layout_.tensor],
+                                             mesh_[(s + 1) * layout_.tensor]);
     return passes;
   }
 
@@ -125,15 +125,14 @@ class Estimate {
 
   const scenarios::Layout& layout_;
   const RankCosts& costs_;
-  const sim::Cluster& cluster_;
+  const Mesh& mesh_;
   std::vector<StageCosts> stages_;
 };
 
 }  // namespace
 
-LayoutEstimate EstimateLayout(const scenarios::Layout& layout, const RankCosts& costs,
-                              const sim::Cluster& cluster) {
-  return Estimate(layout, costs, cluster).Run();
+LayoutEstimate EstimateLayout(const scenarios::Layout& layout, const RankCosts& costs, const Mesh& mesh) {
+  return Estimate(layout, costs, mesh).Run();
 }
 
 }  // namespace stowplan::problem

@@ -18,7 +18,6 @@ struct LayoutEstimate {
 // activations of p - s micro-batches, with gpipe those of all. The exchange of gradients begins with the last micro-batch's backward
 // pass and is hidden by as much of it as is behind the first layer. Weights that are gathered come while the layer before them is
 // computed. `costs`: of a micro-batch of this layout's tensor ranks.
-LayoutEstimate EstimateLayout(const scenarios::Layout& layout, const RankCosts& costs,
-                              const sim::Cluster& cluster);
+LayoutEstimate EstimateLayout(const scenarios::Layout& layout, const RankCosts& costs, const Mesh& mesh);
 
 }  // namespace stowplan::problem

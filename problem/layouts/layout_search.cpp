@@ -9,21 +9,18 @@
 
 #include "problem/placement_source.h"
 #include "scenarios/builder/graph_builder.h"
-#include "scenarios/parallel/all_ranks.h"
 #include "scenarios/parallel/lay_out.h"
 #include "scenarios/parallel/model_layers.h"
 #include "scenarios/workloads/micro_batches.h"
 #include "sim/base/error.h"
 #include "sim/base/parallel.h"
+#include "sim/formats/collectives.h"
 
 namespace stowplan::problem {
 namespace {
 
 using scenarios::Layout;
 using scenarios::Recompute;
-
-// Of all ranks, that a simulation may have.
-constexpr std::int64_t kMostSimulatedOps = 200'000;
 
 std::vector<std::int64_t> DivisorsOf(std::int64_t number) {
   std::vector<std::int64_t> divisors;
@@ -39,12 +36,11 @@ bool IsWholeNumbers(const sim::Output& output) {
 class LayoutSearch {
  public:
   LayoutSearch(const ProblemSource& source, const LayoutSearchOptions& options)
-      : source_(source), options_(options), loaded_(source) {
-    const std::vector<sim::DeviceIndex> devices = AcceleratorsOf(loaded_.cluster());
-    if (devices.empty())
+      : source_(source), options_(options), loaded_(source), mesh_(loaded_.cluster()) {
+    if (mesh_.size() == 0)
       throw InputError(fmt::format("cluster {} has no accelerators to lay a model out on", source.cluster));
-    const sim::Device& first = loaded_.cluster().devices[static_cast<std::size_t>(devices.front())];
-    for (const sim::DeviceIndex device : devices) {
+    const sim::Device& first = loaded_.cluster().devices[static_cast<std::size_t>(mesh_[0])];
+    for (const sim::DeviceIndex device : mesh_.devices()) {
       const sim::Device& other = loaded_.cluster().devices[static_cast<std::size_t>(device)];
       if (other.kind != first.kind)
         throw InputError(
@@ -52,7 +48,7 @@ class LayoutSearch {
                         "same, so take equal ones",
                         source.cluster, first.kind, other.kind));
     }
-    ranks_ = static_cast<std::int64_t>(devices.size());
+    ranks_ = mesh_.size();
     found_.capacity = first.capacity();
     const cost_models::DeviceSheet* sheet = cost_models::BuiltinCatalogue().FindSheet(first.kind);
     if (sheet != nullptr) peak_flops_ = PeakOf(*sheet);
@@ -137,7 +133,7 @@ class LayoutSearch {
   void Try(const Layout& layout) {
     const RankCosts* costs = CostsOf(layout);
     if (costs == nullptr) return;
-    FoundLayout found{.layout = layout, .estimate = EstimateLayout(layout, *costs, loaded_.cluster())};
+    FoundLayout found{.layout = layout, .estimate = EstimateLayout(layout, *costs, mesh_)};
     found.peak = found.estimate.peak;
     found.fits = found.peak <= found_.capacity;
     SetUse(found);
@@ -189,7 +185,7 @@ class LayoutSearch {
         const Layout& layout = *ranks[i]->layout;
         const scenarios::LaidOut rank =
             scenarios::LayOutMicroBatch(shares.at(layout.data * layout.micro_batches), layout);
-        ranks[i]->costs = PriceLayers(rank, loaded_.cluster(), loaded_.model(), source_.host);
+        ranks[i]->costs = PriceLayers(rank, mesh_, loaded_.model(), source_.host);
       } catch (const InputError& error) {
         ranks[i]->why = error.what();
       }
@@ -197,35 +193,31 @@ class LayoutSearch {
   }
 
   void Simulate() {
-    int left = options_.simulated;
-    for (FoundLayout& found : found_.layouts) {
-      if (left == 0) break;
-      if (SimulateOne(found)) --left;
-    }
+    const auto count = std::min(found_.layouts.size(), static_cast<std::size_t>(options_.simulated));
+    ParallelFor(count, 0, [&](std::size_t i, int) { SimulateOne(found_.layouts[i]); });
     const auto out =
         std::ranges::stable_partition(found_.layouts, [](const FoundLayout& one) { return one.fits; });
     std::ranges::move(out, std::back_inserter(found_.too_large));
     found_.layouts.erase(out.begin(), out.end());
   }
 
-  bool SimulateOne(FoundLayout& found) {
-    const sim::OpGraph one = scenarios::LayOut(source_.graph, found.layout).graph;
-    if (std::int64_t{one.size()} * found.layout.tensor * found.layout.data > kMostSimulatedOps) return false;
-    const LoadedProblem laid_out(scenarios::WriteAllRanks(one, found.layout), source_);
+  void SimulateOne(FoundLayout& found) const {
+    const LoadedProblem laid_out(
+        formats::SplitCollectives(scenarios::LayOut(source_.graph, found.layout).graph), source_);
     const auto simulator = sim::MakeSimulator(laid_out.problem());
     const sim::Outcome& outcome = simulator->Run(LoadPlacement("expert", laid_out.problem()));
     found.simulated = outcome.runtime;
     found.peak = 0;
-    for (const sim::DeviceIndex device : AcceleratorsOf(laid_out.cluster()))
+    for (const sim::DeviceIndex device : mesh_.devices())
       found.peak = std::max(found.peak, outcome.devices[static_cast<std::size_t>(device)].peak);
     found.fits = outcome.feasible();
     SetUse(found);
-    return true;
   }
 
   const ProblemSource& source_;
   const LayoutSearchOptions options_;
   const LoadedProblem loaded_;
+  const Mesh mesh_;
   std::int64_t ranks_ = 0, batch_ = 1;
   int layers_ = 1;
   double peak_flops_ = 0;  // of an accelerator

@@ -48,13 +48,13 @@ class RankWriter {
         made.ops.push_back(IsJoined(graph_.ops[At(op)]) ? Joined(op, i) : Copied(op, i));
     }
     made.Finish();
-    return formats::HasCollectives(made) ? formats::ExpandCollectives(made) : made;
+    return formats::SplitCollectives(made);
   }
 
  private:
   // Of one rank, with `ranks`; those of several stages have a tensor of each already and are copied.
   static bool IsJoined(const sim::Op& op) {
-    return formats::IsCollective(op) && sim::FindAttribute(op.attributes, "ranks") != nullptr;
+    return formats::IsWholeCollective(op) && sim::FindAttribute(op.attributes, "ranks") != nullptr;
   }
   bool IsOfTensor(const sim::Op& op) const { return sim::FindString(op.attributes, "group") == "tensor"; }
   std::int64_t Times(const sim::Op& op) const {
@@ -79,7 +79,7 @@ class RankWriter {
     for (sim::Output& output : op.outputs)
       if (output.storage == sim::Output::Storage::kInput) output.alias = Mapped(output.alias, copy);
     for (OpIndex& control : op.control) control = Mapped({control, 0}, copy).op;
-    if (formats::IsCollective(op)) {
+    if (formats::IsWholeCollective(op)) {
       op.attributes.clear();
       return op;
     }

@@ -7,7 +7,7 @@
 namespace stowplan::scenarios {
 
 // Each op once for each tensor and data rank, "data1/tensor0/NAME", in the colocation set and with the attribute `rank` of its rank; each
-// collective once for each group, with a tensor of each rank. Collectives become what formats::ExpandCollectives() makes of them.
+// collective once for each group, with a tensor of each rank. Collectives become what formats::SplitCollectives() makes of them.
 // Finish()ed. Throws InputError for more ops than a graph may have.
 sim::OpGraph WriteAllRanks(const sim::OpGraph& graph, const Layout& layout);
 

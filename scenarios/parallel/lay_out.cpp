@@ -14,6 +14,7 @@
 #include "scenarios/parallel/tensor.h"
 #include "scenarios/workloads/micro_batches.h"
 #include "scenarios/workloads/workloads.h"
+#include "sim/formats/collectives.h"
 
 namespace stowplan::scenarios {
 namespace {
@@ -100,7 +101,7 @@ sim::OpGraph BuildLayout(const Settings& read) {
       std::exchange(made.graph.attributes, Describe(read, layout.pipeline, "stage"));
   AddAttribute(made.graph.attributes, "cut_share", made.cut_share);
   AddAttributesOf(of_graph, made.graph.attributes);
-  return read.Is("ranks", "all") ? WriteAllRanks(made.graph, layout) : std::move(made.graph);
+  return read.Is("ranks", "all") ? WriteAllRanks(made.graph, layout) : formats::SplitCollectives(made.graph);
 }
 
 }  // namespace stowplan::scenarios

@@ -1,7 +1,6 @@
 // Estimates of layouts against what the papers of their parts derive, and the search for the fastest one.
-#include "problem/layouts/layout_search.h"
-
 #include "cost_models/cost_models.h"
+#include "problem/layouts/layout_search.h"
 #include "scenarios/scenarios.h"
 #include "tests/testing.h"
 
@@ -23,11 +22,13 @@ RankCosts EqualLayers(int layers) {
   return costs;
 }
 
-sim::Cluster Hosts() {
-  return scenarios::LoadCluster("h100_hosts(hosts=2)", cost_models::BuiltinCatalogue());
+const sim::Cluster& Hosts() {
+  static const sim::Cluster hosts =
+      scenarios::LoadCluster("h100_hosts(hosts=2)", cost_models::BuiltinCatalogue());
+  return hosts;
 }
 
-Layout Mesh(std::int64_t tensor, std::int64_t pipeline, std::int64_t data, std::int64_t micro_batches = 1) {
+Layout Of(std::int64_t tensor, std::int64_t pipeline, std::int64_t data, std::int64_t micro_batches = 1) {
   Layout layout;
   layout.tensor = tensor;
   layout.pipeline = pipeline;
@@ -38,11 +39,11 @@ Layout Mesh(std::int64_t tensor, std::int64_t pipeline, std::int64_t data, std::
 
 // Narayanan et al. 2021, section 2.2: m + p - 1 turns of a stage, but for what stages pass one another.
 TEST(LayoutEstimates, PipelinesTakeATurnForEachMicroBatchAndEachOtherStage) {
-  const sim::Cluster cluster = Hosts();
+  const Mesh mesh(Hosts());
   const RankCosts costs = EqualLayers(8);
   for (const std::int64_t stages : {1, 2, 4, 8}) {
     for (const std::int64_t micro_batches : {1, 4, 16}) {
-      const LayoutEstimate made = EstimateLayout(Mesh(1, stages, 1, micro_batches), costs, cluster);
+      const LayoutEstimate made = EstimateLayout(Of(1, stages, 1, micro_batches), costs, mesh);
       const Picos turn = 8 / stages * (kForward + kBackward);
       EXPECT_EQ(made.time - made.communication, (micro_batches + stages - 1) * turn);
     }
@@ -51,18 +52,18 @@ TEST(LayoutEstimates, PipelinesTakeATurnForEachMicroBatchAndEachOtherStage) {
 
 // 1F1B keeps the activations of as many micro-batches on the first stage as there are stages, GPipe those of all.
 TEST(LayoutEstimates, SchedulesKeepActivations) {
-  Layout layout = Mesh(1, 4, 1, 16);
-  EXPECT_EQ(EstimateLayout(layout, EqualLayers(8), Hosts()).memory.activations, 4 * 2 * 10);
+  Layout layout = Of(1, 4, 1, 16);
+  EXPECT_EQ(EstimateLayout(layout, EqualLayers(8), Mesh(Hosts())).memory.activations, 4 * 2 * 10);
   layout.schedule = "gpipe";
-  EXPECT_EQ(EstimateLayout(layout, EqualLayers(8), Hosts()).memory.activations, 16 * 2 * 10);
+  EXPECT_EQ(EstimateLayout(layout, EqualLayers(8), Mesh(Hosts())).memory.activations, 16 * 2 * 10);
 }
 
 // Rajbhandari et al. 2020, figure 1.
 TEST(LayoutEstimates, ZeroDividesState) {
-  Layout layout = Mesh(1, 1, 8);
+  Layout layout = Of(1, 1, 8);
   const auto memory = [&](int zero) {
     layout.zero = zero;
-    return EstimateLayout(layout, EqualLayers(8), Hosts()).memory;
+    return EstimateLayout(layout, EqualLayers(8), Mesh(Hosts())).memory;
   };
   EXPECT_EQ(memory(0).persistent() + memory(0).gradients, 8 * 4000);
   EXPECT_EQ(memory(1).persistent() + memory(1).gradients, 8 * (2000 + 2000 / 8));
@@ -70,12 +71,12 @@ TEST(LayoutEstimates, ZeroDividesState) {
   EXPECT_EQ(memory(3).persistent() + memory(3).gradients, 8 * 4000 / 8 + 3 * 1000);
 }
 
-TEST(LayoutEstimates, RingsTakeTwiceAsLongForASumAsForItsParts) {
-  const sim::Cluster cluster = Hosts();
+TEST(LayoutEstimates, GroupsOfSeveralHostsExchangeForLonger) {
+  const Mesh mesh(Hosts());
   const Bytes bytes = Bytes{1} << 26;
-  EXPECT_EQ(RingTime(cluster, bytes, 2, 0, 1, 8), 2 * RingTime(cluster, bytes, 1, 0, 1, 8));
-  EXPECT_GT(RingTime(cluster, bytes, 1, 0, 8, 2), RingTime(cluster, bytes, 1, 0, 1, 2)) << "between hosts";
-  EXPECT_EQ(RingTime(cluster, bytes, 1, 0, 1, 1), 0);
+  const auto type = sim::CollectiveType::kAllReduce;
+  EXPECT_GT(mesh.TimeOf(type, bytes, 0, 8, 2), mesh.TimeOf(type, bytes, 0, 1, 2));
+  EXPECT_EQ(mesh.TimeOf(type, bytes, 0, 1, 1), 0);
 }
 
 constexpr const char* kModel =
@@ -104,8 +105,9 @@ TEST(LayoutSearch, TriesEveryMesh) {
   EXPECT_EQ(meshes.size(), 5U);
   ASSERT_EQ(found.refused.size(), 1U);
   EXPECT_EQ(simulated, 4);
-  EXPECT_TRUE(std::is_sorted(found.layouts.begin(), found.layouts.begin() + 4,
-                             [](const FoundLayout& a, const FoundLayout& b) { return a.simulated < b.simulated; }));
+  EXPECT_TRUE(
+      std::is_sorted(found.layouts.begin(), found.layouts.begin() + 4,
+                     [](const FoundLayout& a, const FoundLayout& b) { return a.simulated < b.simulated; }));
   EXPECT_EQ(found.samples, 8);
   EXPECT_EQ(found.tokens, 8 * 256);
 }

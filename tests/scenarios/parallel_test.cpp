@@ -105,7 +105,7 @@ TEST(TensorParallel, LlamaExchangesWhatMegatronDoes) {
     EXPECT_EQ(backward.count, 2 * kLayers + 1);
     EXPECT_EQ(backward.bytes, (2 * kLayers + 1) * activations);
     for (const sim::Op& op : graph.ops) {
-      if (!formats::IsCollective(op)) continue;
+      if (!formats::IsWholeCollective(op)) continue;
       EXPECT_EQ(sim::FindNumber(op.attributes, "ranks"), ranks);
       EXPECT_EQ(sim::FindNumber(op.attributes, "stride"), 1);
     }
