@@ -166,7 +166,9 @@ class Pilot final : public Agent {
       sim::Screen::Require(*task.problem, task.devices.size());
     } catch (const InputError& error) {
       throw InputError(
-          fmt::format("pilot evaluates placements approximately, by screens, but {}", error.what()));
+          fmt::format("pilot evaluates placements approximately, by screens, but {}; another agent, or fewer "
+                      "devices (--devices), can do it",
+                      error.what()));
     }
   }
 
