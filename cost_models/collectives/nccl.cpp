@@ -5,19 +5,16 @@
 // of the cluster's links.
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <limits>
 #include <map>
 #include <tuple>
 
-#include <fmt/format.h>
-
 #include "cost_models/collectives/between_hosts.h"
 #include "cost_models/collectives/collectives.h"
 #include "cost_models/collectives/hosts.h"
+#include "cost_models/collectives/law_choice.h"
 #include "cost_models/collectives/laws.h"
-#include "cost_models/ops/portable_math.h"
-#include "sim/base/error.h"
+#include "cost_models/collectives/rails.h"
 
 namespace stowplan::cost_models {
 namespace {
@@ -25,227 +22,8 @@ namespace {
 using sim::CollectiveType;
 using sim::DeviceIndex;
 
-constexpr int kTypes = 6;
-
 constexpr double kInfiniband =
     19.1;  // [us] of a path over NDR InfiniBand (links.yaml), which NCCL's constants stand for
-
-struct Choice {
-  HostLaw law;
-  double bandwidth = 0;  // [B/s] of the links that it was measured on
-  std::string evidence;
-};
-
-// A law of another type made from what was measured: an all-reduce is a reduce-scatter and an all-gather.
-HostLaw Half(HostLaw law) {
-  for (HostLaw::Knot& knot : law.knots) knot.start /= 2;
-  law.in_switch.reset();
-  return law;
-}
-
-// Laws by fabric and kind of GPU.
-class LawChooser {
- public:
-  LawChooser(const CollectiveData& data, const Catalogue& catalogue) : data_(data), catalogue_(catalogue) {}
-
-  // `bandwidth`: [B/s] of the links of a GPU of this kind.
-  Choice Choose(const std::string& kind, bool nvlink, double bandwidth, CollectiveType type) const {
-    const std::string like = NearestGpu(kind, nvlink, bandwidth);
-    const auto [law, derived] = LawOf(like, type);
-    const double measured = LinkBandwidth(*law);
-    std::string evidence = law->source;
-    if (like != kind || derived) {
-      evidence = fmt::format("derived: {} of {}", ToString(law->type), like);
-      if (like != kind) evidence += fmt::format(", links {:.3g} times as wide", bandwidth / measured);
-    }
-    HostLaw chosen = derived && law->type == CollectiveType::kAllReduce ? Half(*law) : *law;
-    chosen.type = type;
-    return {std::move(chosen), measured, std::move(evidence)};
-  }
-
- private:
-  double LinkBandwidth(const HostLaw& law) const {
-    const LinkSheet* const sheet = catalogue_.FindLinkSheet(law.link);
-    return static_cast<double>(
-        (sheet != nullptr ? sheet : BuiltinCatalogue().FindLinkSheet(law.link))->kind.bandwidth);
-  }
-  bool IsNvlink(const HostLaw& law) const { return law.link.starts_with("nv"); }
-
-  // The kind itself, else one of its chip, else the one with the most similar links; the first of equals.
-  std::string NearestGpu(const std::string& kind, bool nvlink, double bandwidth) const {
-    const DeviceSheet* const sheet = catalogue_.FindSheet(kind);
-    const HostLaw* nearest = nullptr;
-    double least = 0;
-    for (const HostLaw& law : data_.laws) {
-      if (IsNvlink(law) != nvlink) continue;
-      double distance = std::abs(PortableLog(bandwidth / LinkBandwidth(law)));
-      const DeviceSheet* const measured = catalogue_.FindSheet(law.gpu);
-      if (sheet != nullptr && measured != nullptr && !sheet->chip.empty() && sheet->chip == measured->chip)
-        distance -= kMuch;
-      if (law.gpu == kind) distance -= 2 * kMuch;
-      if (nearest == nullptr || distance < least) {
-        nearest = &law;
-        least = distance;
-      }
-    }
-    return nearest->gpu;
-  }
-
-  // And whether it is one of another type.
-  std::pair<const HostLaw*, bool> LawOf(const std::string& gpu, CollectiveType type) const {
-    static constexpr std::array<std::array<CollectiveType, 3>, kTypes> kFrom = {{
-        {CollectiveType::kAllReduce, CollectiveType::kAllReduce, CollectiveType::kAllReduce},
-        {CollectiveType::kReduceScatter, CollectiveType::kAllGather, CollectiveType::kAllReduce},
-        {CollectiveType::kAllGather, CollectiveType::kReduceScatter, CollectiveType::kAllReduce},
-        {CollectiveType::kAllToAll, CollectiveType::kAllGather, CollectiveType::kAllReduce},
-        {CollectiveType::kBroadcast, CollectiveType::kAllGather, CollectiveType::kAllReduce},
-        {CollectiveType::kReduce, CollectiveType::kReduceScatter, CollectiveType::kAllReduce},
-    }};
-    for (const CollectiveType from : kFrom[static_cast<std::size_t>(type)]) {
-      for (const HostLaw& law : data_.laws)
-        if (law.gpu == gpu && law.type == from) return {&law, from != type};
-    }
-    throw InputError("cost_models/data/collectives.yaml: has no all-reduce of " + gpu);
-  }
-
-  static constexpr double kMuch = 1e6;
-
-  const CollectiveData& data_;
-  const Catalogue& catalogue_;
-};
-
-// The distinct devices of one collective, host by host.
-class Group {
- public:
-  Group(std::span<const DeviceIndex> ranks, const HostMap& hosts) : devices_(ranks.begin(), ranks.end()) {
-    const auto before = [&hosts](DeviceIndex a, DeviceIndex b) {
-      return std::pair(hosts.host(a), a) < std::pair(hosts.host(b), b);
-    };
-    if (!std::ranges::is_sorted(devices_, before)) std::ranges::sort(devices_, before);
-    devices_.erase(std::unique(devices_.begin(), devices_.end()), devices_.end());
-    for (std::size_t i = 0; i < devices_.size(); ++i)
-      if (i == 0 || hosts.host(devices_[i]) != hosts.host(devices_[i - 1])) begin_.push_back(i);
-    begin_.push_back(devices_.size());
-  }
-
-  std::span<const DeviceIndex> devices() const { return devices_; }
-  double ranks() const { return static_cast<double>(devices_.size()); }
-  std::size_t hosts() const { return begin_.size() - 1; }
-  std::span<const DeviceIndex> of_host(std::size_t host) const {
-    return std::span(devices_).subspan(begin_[host], begin_[host + 1] - begin_[host]);
-  }
-
- private:
-  std::vector<DeviceIndex> devices_;
-  std::vector<std::size_t> begin_;  // of each host, and the end
-};
-
-// What the NICs of a group's hosts can do together.
-class Rails {
- public:
-  Rails(const Group& group, const HostMap& hosts, double efficiency)
-      : group_(group), hosts_(hosts), efficiency_(efficiency) {
-    for (std::size_t host = 0; host < group.hosts(); ++host) AddHost(group.of_host(host));
-  }
-
-  bool own() const { return own_; }
-  bool crosses() const { return crosses_; }
-  double latency() const { return 2 * nic_latency_ + (crosses_ ? 2 * hosts_.uplink_latency() : 0); }
-
-  // [B/us] of rings that cross each host by all NICs. Where several of them take the same uplink, they share it.
-  double Ring() {
-    if (hosts_.leaves() > 1) CountFlows();
-    double rate = least_;
-    for (std::int32_t leaf = 0; crosses_ && leaf < hosts_.leaves(); ++leaf) {
-      const double flows =
-          std::max(out_[static_cast<std::size_t>(leaf)], in_[static_cast<std::size_t>(leaf)]);
-      if (flows > 0 && hosts_.uplink(leaf) > 0)
-        rate = std::min(rate, hosts_.uplink(leaf) * efficiency_ * static_cast<double>(rails_) / flows);
-    }
-    return rate;
-  }
-
-  // [us] that it takes each byte of a tensor of which every rank sends every other one its part.
-  double Exchange() const {
-    const double ranks = group_.ranks();
-    double longest = 0;
-    std::vector<double> load(static_cast<std::size_t>(hosts_.leaves()));
-    std::vector<double> members(load.size());
-    for (std::size_t host = 0; host < group_.hosts(); ++host) {
-      const auto inside = static_cast<double>(group_.of_host(host).size());
-      const double out = inside * (ranks - inside) / ranks;
-      longest = std::max(longest, out / rate_[host]);
-      for (const Nic& nic : nics_[host])
-        load[static_cast<std::size_t>(nic.leaf)] += out / static_cast<double>(nics_[host].size());
-      for (const std::int32_t leaf : LeavesOf(nics_[host])) ++members[static_cast<std::size_t>(leaf)];
-    }
-    const auto hosts = static_cast<double>(group_.hosts());
-    for (std::size_t leaf = 0; leaf < load.size(); ++leaf) {
-      const double uplink = hosts_.uplink(static_cast<std::int32_t>(leaf)) * efficiency_;
-      if (uplink > 0)
-        longest = std::max(longest, load[leaf] * (hosts - members[leaf]) / (hosts - 1) / uplink);
-    }
-    return longest;
-  }
-
- private:
-  void AddHost(std::span<const DeviceIndex> ranks) {
-    std::vector<Nic> nics;
-    for (const DeviceIndex rank : ranks)
-      nics.insert(nics.end(), hosts_.nics(rank).begin(), hosts_.nics(rank).end());
-    double most = std::numeric_limits<double>::infinity();
-    if (nics.empty()) {
-      own_ = false;
-      const auto all = hosts_.host_nics(hosts_.host(ranks.front()));
-      nics.assign(all.begin(), all.end());
-      most = 0;  // all goes over what joins the ranks to the host
-      for (const DeviceIndex rank : ranks) most += hosts_.pcie(rank) * kPerMicro;
-    }
-    double rate = 0;
-    for (const Nic& nic : nics) {
-      rate += nic.rate * efficiency_;
-      nic_latency_ = std::max(nic_latency_, nic.latency);
-    }
-    rate_.push_back(std::min(rate, most > 0 ? most : rate));
-    least_ = rate_.size() == 1 ? rate_.back() : std::min(least_, rate_.back());
-    rails_ = rate_.size() == 1 ? nics.size() : std::min(rails_, nics.size());
-    nics_.push_back(std::move(nics));
-  }
-
-  void CountFlows() {
-    out_.assign(static_cast<std::size_t>(hosts_.leaves()), 0);
-    in_ = out_;
-    for (std::size_t host = 0; host < nics_.size(); ++host) {
-      const auto& next = nics_[(host + 1) % nics_.size()];
-      for (std::size_t rail = 0; rail < rails_; ++rail) {
-        const std::int32_t from = nics_[host][rail].leaf, to = next[rail].leaf;
-        if (from == to) continue;
-        crosses_ = true;
-        ++out_[static_cast<std::size_t>(from)];
-        ++in_[static_cast<std::size_t>(to)];
-      }
-    }
-  }
-
-  static std::vector<std::int32_t> LeavesOf(const std::vector<Nic>& nics) {
-    std::vector<std::int32_t> leaves;
-    for (const Nic& nic : nics) leaves.push_back(nic.leaf);
-    std::ranges::sort(leaves);
-    leaves.erase(std::unique(leaves.begin(), leaves.end()), leaves.end());
-    return leaves;
-  }
-
-  const Group& group_;
-  const HostMap& hosts_;
-  const double efficiency_;
-  bool own_ = true, crosses_ = false;
-  double nic_latency_ = 0;
-  double least_ = 0;  // [B/us]
-  std::size_t rails_ = 0;
-  std::vector<double> rate_;            // by host [B/us]
-  std::vector<std::vector<Nic>> nics_;  // by host
-  std::vector<double> out_, in_;        // by leaf: rails that take its uplink
-};
 
 class NcclCollectives : public CollectiveModel {
  public:
@@ -276,7 +54,7 @@ class NcclCollectives : public CollectiveModel {
   }
 
  private:
-  using Choices = std::array<Choice, kTypes>;
+  using Choices = std::array<LawChoice, kCollectiveTypes>;
   // Devices of one kind with the same links.
   struct Sort {
     std::optional<Choices> nvlink, pcie;
@@ -285,7 +63,7 @@ class NcclCollectives : public CollectiveModel {
     double us = 0;
     const char* algorithm = "";
     int hosts = 1;
-    const Choice* choice = nullptr;  // of the slowest ranks of a host
+    const LawChoice* choice = nullptr;  // of the slowest ranks of a host
     const char* evidence = "";
   };
   // The ranks of one host: whether NVLinks join them all, and of each sort the narrowest links [B/s].
@@ -303,7 +81,7 @@ class NcclCollectives : public CollectiveModel {
     Sort& sort = sorts_.emplace_back();
     const auto choose = [&](bool on_nvlink, double bandwidth) {
       Choices choices;
-      for (int type = 0; type < kTypes; ++type)
+      for (int type = 0; type < kCollectiveTypes; ++type)
         choices[static_cast<std::size_t>(type)] =
             chooser.Choose(kind, on_nvlink, bandwidth, static_cast<CollectiveType>(type));
       return choices;
@@ -313,7 +91,7 @@ class NcclCollectives : public CollectiveModel {
   }
 
   Found Price(const sim::CollectiveShape& collective) const {
-    const Group group(collective.devices, hosts_);
+    const RankGroup group(collective.devices, hosts_);
     if (group.devices().size() < 2 || collective.bytes == 0 || cluster_.links.empty()) return {};
     const auto bytes = static_cast<double>(collective.bytes);
     const bool on_cpu = std::ranges::any_of(group.devices(), [this](DeviceIndex d) {
@@ -341,7 +119,7 @@ class NcclCollectives : public CollectiveModel {
   }
 
   // Null where no link inside the host is known.
-  const Choice* ChoiceOf(std::int32_t sort, bool nvlink, CollectiveType type) const {
+  const LawChoice* ChoiceOf(std::int32_t sort, bool nvlink, CollectiveType type) const {
     const auto& choices =
         nvlink ? sorts_[static_cast<std::size_t>(sort)].nvlink : sorts_[static_cast<std::size_t>(sort)].pcie;
     return choices ? &(*choices)[static_cast<std::size_t>(type)] : nullptr;
@@ -352,7 +130,7 @@ class NcclCollectives : public CollectiveModel {
     const auto ranks = static_cast<double>(devices.size());
     Found slowest;
     for (const auto& [sort, bandwidth] : inside.sorts) {
-      const Choice* const choice = ChoiceOf(sort, inside.nvlink, type);
+      const LawChoice* const choice = ChoiceOf(sort, inside.nvlink, type);
       if (choice == nullptr) continue;
       const double slowness = choice->bandwidth / bandwidth;
       Found found{choice->law.Ring(ranks, bytes, slowness),
@@ -366,7 +144,7 @@ class NcclCollectives : public CollectiveModel {
     return slowest;
   }
 
-  Found BetweenHosts(CollectiveType type, double bytes, const Group& group) const {
+  Found BetweenHosts(CollectiveType type, double bytes, const RankGroup& group) const {
     Rails rails(group, hosts_, network_.efficiency);
     HostGroup of{.ranks = group.ranks(), .hosts = static_cast<double>(group.hosts())};
     of.ring = rails.Ring();
@@ -403,7 +181,7 @@ class NcclCollectives : public CollectiveModel {
     const Inside inside = LinksOf(devices);
     of.has_nvlink = of.has_nvlink && inside.nvlink;
     for (const auto& [sort, bandwidth] : inside.sorts) {
-      const Choice* const choice = ChoiceOf(sort, inside.nvlink, type);
+      const LawChoice* const choice = ChoiceOf(sort, inside.nvlink, type);
       if (choice == nullptr) continue;
       const double slowness = choice->bandwidth / bandwidth;
       const double rate = choice->law.Rate(static_cast<double>(devices.size()), slowness);
@@ -416,7 +194,7 @@ class NcclCollectives : public CollectiveModel {
   }
 
   // Of ranks on CPUs: each step takes what the slowest of its sends takes alone.
-  Found OverLinks(CollectiveType type, sim::Bytes bytes, const Group& group) const {
+  Found OverLinks(CollectiveType type, sim::Bytes bytes, const RankGroup& group) const {
     const auto devices = group.devices();
     const sim::Bytes chunk = bytes / static_cast<sim::Bytes>(devices.size());
     sim::Picos slowest = 0;
