@@ -1,7 +1,6 @@
 // Estimates of layouts against what the papers of their parts derive, and the search for the fastest one.
-#include "problem/layouts/layout_search.h"
-
 #include "cost_models/cost_models.h"
+#include "problem/layouts/layout_search.h"
 #include "scenarios/scenarios.h"
 #include "tests/testing.h"
 
@@ -104,8 +103,9 @@ TEST(LayoutSearch, TriesEveryMesh) {
   EXPECT_EQ(meshes.size(), 5U);
   ASSERT_EQ(found.refused.size(), 1U);
   EXPECT_EQ(simulated, 4);
-  EXPECT_TRUE(std::is_sorted(found.layouts.begin(), found.layouts.begin() + 4,
-                             [](const FoundLayout& a, const FoundLayout& b) { return a.simulated < b.simulated; }));
+  EXPECT_TRUE(
+      std::is_sorted(found.layouts.begin(), found.layouts.begin() + 4,
+                     [](const FoundLayout& a, const FoundLayout& b) { return a.simulated < b.simulated; }));
   EXPECT_EQ(found.samples, 8);
   EXPECT_EQ(found.tokens, 8 * 256);
 }
