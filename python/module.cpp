@@ -265,6 +265,7 @@ py::dict Bounds(const Prepared& problem) {
   return py::dict("runtime_us"_a = sim::ToMicros(bound.best()),
                   "critical_path_us"_a = sim::ToMicros(bound.critical_path),
                   "work_us"_a = sim::ToMicros(bound.work), "window_us"_a = sim::ToMicros(bound.window),
+                  "together_us"_a = sim::ToMicros(bound.together),
                   "memory_us"_a = sim::ToMicros(bound.memory), "nothing_fits"_a = bound.nothing_fits);
 }
 

@@ -107,6 +107,7 @@ class Bounds:
     critical_path_us: float  #: the longest path, each op where that suits it best
     work_us: float  #: all work, spread over all devices
     window_us: float  #: the work that must fall into a segment of the run, and what is before and behind it; 0 = adds nothing
+    together_us: float  #: the same of what is placed as one, on one device; 0 = adds nothing
     memory_us: float  #: with what fits nowhere ruled out; 0 = adds nothing. Of placements that fit
     nothing_fits: bool  #: proven: no placement fits
 
