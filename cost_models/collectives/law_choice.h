@@ -82,8 +82,10 @@ class LawChooser {
   std::pair<const HostLaw*, bool> LawOf(const std::string& gpu, sim::CollectiveType type) const {
     static constexpr std::array<std::array<sim::CollectiveType, 3>, kCollectiveTypes> kFrom = {{
         {sim::CollectiveType::kAllReduce, sim::CollectiveType::kAllReduce, sim::CollectiveType::kAllReduce},
-        {sim::CollectiveType::kReduceScatter, sim::CollectiveType::kAllGather, sim::CollectiveType::kAllReduce},
-        {sim::CollectiveType::kAllGather, sim::CollectiveType::kReduceScatter, sim::CollectiveType::kAllReduce},
+        {sim::CollectiveType::kReduceScatter, sim::CollectiveType::kAllGather,
+         sim::CollectiveType::kAllReduce},
+        {sim::CollectiveType::kAllGather, sim::CollectiveType::kReduceScatter,
+         sim::CollectiveType::kAllReduce},
         {sim::CollectiveType::kAllToAll, sim::CollectiveType::kAllGather, sim::CollectiveType::kAllReduce},
         {sim::CollectiveType::kBroadcast, sim::CollectiveType::kAllGather, sim::CollectiveType::kAllReduce},
         {sim::CollectiveType::kReduce, sim::CollectiveType::kReduceScatter, sim::CollectiveType::kAllReduce},

@@ -14,7 +14,8 @@ namespace stowplan::cost_models {
 // The distinct devices of one collective, host by host.
 class RankGroup {
  public:
-  RankGroup(std::span<const sim::DeviceIndex> ranks, const HostMap& hosts) : devices_(ranks.begin(), ranks.end()) {
+  RankGroup(std::span<const sim::DeviceIndex> ranks, const HostMap& hosts)
+      : devices_(ranks.begin(), ranks.end()) {
     const auto before = [&hosts](sim::DeviceIndex a, sim::DeviceIndex b) {
       return std::pair(hosts.host(a), a) < std::pair(hosts.host(b), b);
     };

@@ -14,6 +14,7 @@
 #include "scenarios/parallel/tensor.h"
 #include "scenarios/workloads/micro_batches.h"
 #include "scenarios/workloads/workloads.h"
+#include "sim/collectives.h"
 #include "sim/formats/collectives.h"
 
 namespace stowplan::scenarios {
@@ -84,6 +85,8 @@ LaidOut LayOut(const std::string& of, const Layout& layout) {
                                               .bucket = layout.bucket << 20});
   MarkStages(made.graph, layout);
   InProgramOrder(made.graph);
+  for (sim::Op& op : made.graph.ops)
+    if (sim::CollectiveTypeOf(op.type)) op.colocate.clear();  // its ranks are where their tensors are made
   made.graph.attributes.clear();
   if (layout.micro_batches > 1) AddAttribute(made.graph.attributes, "schedule", layout.schedule);
   AddAttribute(made.graph.attributes, "layout", layout.Text());

@@ -280,6 +280,7 @@ class ShardSearch {
     if (std::ranges::all_of(in_, [](const Held& held) { return held.shard.IsWhole(); }))
       return Outputs(op.outputs.size());
     if (IsOneOf(op, kMoves)) return Move(op);
+    if (IsOneOf(op, kMadeAlike)) return MadeAlike(op);
     if (op.type == "Attention" || op.type == "AttentionGrad") return Attention(op);
     if (op.type == "ConcatV2" || op.type == "Split") return Parts(op);
     if (IsOneOf(op, kSums)) return Sum(op);
@@ -517,6 +518,16 @@ class ShardSearch {
                              counts.contains(output.shape[static_cast<std::size_t>(*heads)]);
       outputs.push_back(has_heads ? Cut(*heads) : Shard{});
     }
+    return outputs;
+  }
+
+  // Nothing of the inputs is in the outputs but, perhaps, the shape.
+  std::optional<Outputs> MadeAlike(const sim::Op& op) {
+    const auto cut = std::ranges::find_if(in_, [](const Held& held) { return held.shard.IsCut(); });
+    const Dimensions& shape = Shape(op.inputs[static_cast<std::size_t>(cut - in_.begin())]);
+    Outputs outputs;
+    for (const sim::Output& output : op.outputs)
+      outputs.push_back(output.shape == shape ? cut->shard : Shard{});
     return outputs;
   }
 

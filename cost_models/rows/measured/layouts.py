@@ -36,13 +36,13 @@ def cases(data):
 
 
 def _case(source, gpu, family, name, us, tokens, gpus, layout, build, *, a_host=8, gib=0.0, left_out=""):
-    """`build`: (sizes, sequence)."""
+    """`build`: (sizes, sequence), and the kernel of attention where it is not today's."""
     case = Case(source, gpu, "bf16", family, name, us, tokens, hosts=(gpus, a_host), layout=",".join(f"{key}={value}" for key, value in layout.items()) + ",batch=each",
                 measured_gib=gib, left_out=left_out)
     if not left_out:
-        sizes, sequence = build
+        sizes, sequence, *kernel = build
         micro = tokens // sequence // (layout.get("data", 1) * layout.get("micro_batches", 1))
-        case.build = functools.partial(_step, sizes, sequence, micro)
+        case.build = functools.partial(_step, sizes, sequence, micro, *kernel)
         case.key = f"layout {family} {sequence} x {micro}"
     return case
 
@@ -94,7 +94,7 @@ def _llm_foundry(row):
     layout = {"data": gpus, "zero": 3, "recompute": "full" if row["checkpointing"] == "1" else "none"}
     us = sequence * micro / float(row["measured_tok_s_gpu"]) * 1e6
     return _case("llm-foundry with FSDP", llm_foundry.GPUS[row["gpu"]], f"MPT {model}", f"{model} {sequence} x {micro} on {gpus}", us, sequence * micro * gpus, gpus,
-                 layout, (llm_foundry.sizes(model, sequence), sequence))
+                 layout, (llm_foundry.sizes(model, sequence), sequence, llm_foundry.KERNEL))
 
 
 def _sailor(row):
@@ -105,10 +105,12 @@ def _sailor(row):
                  left_out="" if row["gpus"].startswith("GH") else "mixed GPUs")
 
 
-def _step(sizes, sequence, batch):
+def _step(sizes, sequence, batch, kernel=""):
     import torch
     from stowplan import capture
 
     from .decoder_model import Decoder, made
     net = made("bf16", lambda: Decoder(sizes))
-    return capture.graph(net, (torch.zeros(batch, sequence, dtype=torch.int64, device="meta"),), train=True, optimizer="adam", name="decoder")
+    tokens = torch.zeros(batch, sequence, dtype=torch.int64, device="meta")
+    graph = capture.graph(net, (tokens,), train=True, optimizer="adam", name="decoder")
+    return llm_foundry.with_kernel(graph, kernel) if kernel else graph

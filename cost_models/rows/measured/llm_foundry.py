@@ -45,13 +45,19 @@ def cases(data):
 
 def _step(model, sequence, micro, repeated):
     import torch
-    from stowplan import Graph, capture
+    from stowplan import capture
 
     from .decoder_model import Decoder, made
     net = made("bf16", lambda: Decoder(sizes(model, sequence), repeated=repeated))
     tokens = torch.zeros(micro, sequence, dtype=torch.int64, device="meta")
-    graph = capture.graph(net, (tokens,), train=True, optimizer="sgd", name=f"mpt-{model}").to_dict()
-    for op in graph["ops"]:
+    return with_kernel(capture.graph(net, (tokens,), train=True, optimizer="sgd", name=f"mpt-{model}"), KERNEL)
+
+
+def with_kernel(graph, kernel):
+    """The graph with that kernel of attention."""
+    from stowplan import Graph
+    changed = graph.to_dict()
+    for op in changed["ops"]:
         if op["type"] in ("Attention", "AttentionGrad"):
-            op["attributes"]["kernel"] = KERNEL
-    return Graph.from_dict(graph)
+            op["attributes"]["kernel"] = kernel
+    return Graph.from_dict(changed)
