@@ -95,8 +95,8 @@ std::optional<Contraction> ContractionOf(const sim::OpGraph& graph, sim::OpIndex
   return found != candidates.end() ? std::optional(*found) : std::nullopt;
 }
 
-std::optional<int> ReshapedDimension(const Dimensions& from, const Dimensions& to, int dimension, bool tokens,
-                                     std::int64_t parts) {
+std::optional<MovedCut> ReshapedCut(const Dimensions& from, const Dimensions& to, int dimension,
+                                    std::int64_t outer, bool tokens, std::int64_t parts) {
   // The dimensions in a row that are the same elements: [i, i_end) of `from` and [j, j_end) of `to`.
   for (std::size_t i = 0, j = 0; i < from.size() && j < to.size();) {
     std::size_t i_end = i + 1, j_end = j + 1;
@@ -113,16 +113,18 @@ std::optional<int> ReshapedDimension(const Dimensions& from, const Dimensions& t
       j = j_end;
       continue;
     }
-    std::int64_t before = 1;  // of the cut dimension, in the row
+    std::int64_t before = outer;  // of what is cut, in the row
     for (std::size_t d = i; d < static_cast<std::size_t>(dimension); ++d) before *= from[d];
-    std::optional<int> first, last, exact;
+    const std::int64_t size = from[static_cast<std::size_t>(dimension)] / outer;
+    std::optional<MovedCut> first, last, exact;
     std::int64_t passed = 1;
     for (std::size_t d = j; d < j_end; passed *= to[d++]) {
-      const bool same = to[d] == from[static_cast<std::size_t>(dimension)];
+      const bool same = to[d] == size;
       if (to[d] == 1 || (to[d] % parts != 0 && !same)) continue;
-      const int here = static_cast<int>(d);
+      const MovedCut here{.dimension = static_cast<int>(d)};
       if (passed == before && !exact && (same || !tokens)) exact = here;
-      if (!first && passed * to[d] > before) first = passed > before ? std::nullopt : std::optional(here);
+      if (!first && passed <= before && passed * to[d] > before && before % passed == 0)
+        first = MovedCut{here.dimension, before / passed};
       last = here;
     }
     return exact ? exact : tokens ? last : first;

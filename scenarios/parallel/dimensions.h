@@ -24,10 +24,16 @@ struct Contraction {
 // Null = the op is no product of two of its inputs, or its shapes do not tell.
 std::optional<Contraction> ContractionOf(const sim::OpGraph& graph, sim::OpIndex op);
 
-// Of a transposition, a view or a move of the same elements. `parts`: into how many the dimension is cut; of the dimensions that
-// it becomes the first is cut, of tokens the last that divides. Null = it is cut through in the middle.
-std::optional<int> ReshapedDimension(const Dimensions& from, const Dimensions& to, int dimension, bool tokens,
-                                     std::int64_t parts);
+struct MovedCut {
+  int dimension = 0;
+  std::int64_t outer = 1;  // of the dimension: Shard::outer
+};
+
+// Where a cut of a dimension, in each of `outer` equal parts of it, is in another shape of the same elements. `parts`: into how many it
+// is cut; of the dimensions that it becomes the first is cut, of tokens the last that divides. Null = it is cut through in the
+// middle.
+std::optional<MovedCut> ReshapedCut(const Dimensions& from, const Dimensions& to, int dimension,
+                                    std::int64_t outer, bool tokens, std::int64_t parts);
 // to[i] = from[result[i]]; null = the op is no transposition, or its shapes do not tell.
 std::optional<std::vector<int>> PermutationOf(const sim::OpGraph& graph, const sim::Op& op);
 

@@ -115,6 +115,10 @@ class ShardSearch {
     return size % options_.ranks == 0 || size >= kPaddedFrom * options_.ranks;
   }
   static Shard Cut(int dimension, bool tokens = false) { return {Kind::kCut, dimension, tokens}; }
+  static Shard AtDimension(Shard part, int dimension) {
+    part.dimension = dimension;
+    return part;
+  }
 
   void Pass() {
     held_.assign(graph_.ops.size(), {});
@@ -229,7 +233,7 @@ class ShardSearch {
     if (held.shard == part) return true;
     const Dimensions& shape = Shape(tensor);
     if (!held.shard.IsWhole() || part.dimension < 0 || part.dimension >= std::ssize(shape) ||
-        !Divides(shape[static_cast<std::size_t>(part.dimension)]) || no_part_.contains(tensor) ||
+        !Divides(shape[static_cast<std::size_t>(part.dimension)] / part.outer) || no_part_.contains(tensor) ||
         refused_.contains(tensor.op) || !CanBePart(tensor, part)) {
       no_part_.insert(tensor);
       return false;
@@ -249,8 +253,8 @@ class ShardSearch {
       // It reads less of what is whole.
       if (whole.size() == shape.size() && whole[at] != shape[at] && (part.tokens || whole[at] == 1))
         return true;
-      const std::optional<int> before = MovedDimension(op, shape, whole, part, true);
-      return before && Want(op.inputs.front(), {part.kind, *before, part.tokens});
+      const std::optional<Shard> before = Moved(op, shape, whole, part, true);
+      return before && Want(op.inputs.front(), *before);
     }
     if (IsOneOf(op, kGathers)) {
       const int ids = static_cast<int>(std::ssize(Shape(op.inputs[1])));
@@ -266,7 +270,7 @@ class ShardSearch {
     for (const TensorRef input : op.inputs) {
       const int dimension = part.dimension - static_cast<int>(std::ssize(shape) - std::ssize(Shape(input)));
       if (dimension < 0 || Shape(input)[static_cast<std::size_t>(dimension)] == 1) continue;
-      if (!Want(input, {part.kind, dimension, part.tokens})) return false;
+      if (!Want(input, AtDimension(part, dimension))) return false;
     }
     return true;
   }
@@ -296,26 +300,29 @@ class ShardSearch {
     return false;
   }
 
-  std::optional<int> MovedDimension(const sim::Op& op, const Dimensions& from, const Dimensions& to,
-                                    Shard part, bool backwards) {
+  std::optional<Shard> Moved(const sim::Op& op, const Dimensions& from, const Dimensions& to, Shard part,
+                             bool backwards) {
     if (const auto order = PermutationOf(graph_, op)) {
-      if (backwards) return (*order)[static_cast<std::size_t>(part.dimension)];
-      return static_cast<int>(std::ranges::find(*order, part.dimension) - order->begin());
+      if (backwards) return AtDimension(part, (*order)[static_cast<std::size_t>(part.dimension)]);
+      return AtDimension(part, static_cast<int>(std::ranges::find(*order, part.dimension) - order->begin()));
     }
-    if (Elements(from) == Elements(to))
-      return ReshapedDimension(from, to, part.dimension, part.tokens, options_.ranks);
+    if (Elements(from) == Elements(to)) {
+      const auto moved = ReshapedCut(from, to, part.dimension, part.outer, part.tokens, options_.ranks);
+      if (!moved) return std::nullopt;
+      return Shard{part.kind, moved->dimension, part.tokens, moved->outer};
+    }
     const auto size = from[static_cast<std::size_t>(part.dimension)];
     if (from.size() == to.size()) {
       const std::int64_t now = to[static_cast<std::size_t>(part.dimension)];
       // Of queries, keys and values in one product each is cut; of a sequence a rank has no part of each part.
       const bool fits = now == size || (!part.tokens && now % options_.ranks == 0 && now > 1);
-      return fits ? std::optional(part.dimension) : std::nullopt;
+      return fits ? std::optional(part) : std::nullopt;
     }
     const std::int64_t shift = std::ssize(to) - std::ssize(from);
     for (const std::int64_t by : {std::int64_t{0}, shift}) {
       const std::int64_t at = part.dimension + by;
       if (at >= 0 && at < std::ssize(to) && to[static_cast<std::size_t>(at)] == size)
-        return static_cast<int>(at);
+        return AtDimension(part, static_cast<int>(at));
     }
     return std::nullopt;
   }
@@ -328,14 +335,14 @@ class ShardSearch {
         outputs.push_back(part);
         continue;
       }
-      const auto moved = MovedDimension(op, Shape(op.inputs.front()), output.shape, part, false);
+      const auto moved = Moved(op, Shape(op.inputs.front()), output.shape, part, false);
       if (part.IsTerm()) {
-        outputs.push_back({Kind::kTerm, moved.value_or(-1), part.tokens});
+        outputs.push_back(moved.value_or(Shard{Kind::kTerm, -1, part.tokens}));
         continue;
       }
       if (!moved && !part.tokens) CheckHeads(op, part, output.shape);
       if (!moved) return std::nullopt;
-      outputs.push_back({part.kind, *moved, part.tokens});
+      outputs.push_back(*moved);
     }
     return outputs;
   }
@@ -344,11 +351,11 @@ class ShardSearch {
   void CheckHeads(const sim::Op& op, Shard part, const Dimensions& to) const {
     const Dimensions& from = Shape(op.inputs.front());
     if (IsBackward(op) || Elements(from) != Elements(to) || part.dimension + 1 != std::ssize(from)) return;
-    const std::optional<int> heads = ReshapedDimension(from, to, part.dimension, false, 1);
+    const std::optional<MovedCut> heads = ReshapedCut(from, to, part.dimension, part.outer, false, 1);
     if (!heads) return;
     throw InputError(
         fmt::format("tensor={}: does not divide the {} heads of op '{}'; choose a number of ranks that does",
-                    options_.ranks, to[static_cast<std::size_t>(*heads)], op.name));
+                    options_.ranks, to[static_cast<std::size_t>(heads->dimension)], op.name));
   }
 
   std::optional<Outputs> Pointwise(const sim::Op& op, bool wants) {
@@ -365,7 +372,7 @@ class ShardSearch {
         if (dimension < 0 || output.shape[static_cast<std::size_t>(dimension)] !=
                                  shape[static_cast<std::size_t>(shard.dimension)])
           return std::nullopt;
-        const Shard here = Cut(dimension, shard.tokens);
+        const Shard here = AtDimension(shard, dimension);
         if (found && *found != here) return std::nullopt;
         found = here;
       }
@@ -388,10 +395,9 @@ class ShardSearch {
       if (dimension < 0 ||
           own[static_cast<std::size_t>(dimension)] != shape[static_cast<std::size_t>(part.dimension)])
         continue;
-      if (exchanges_[At(current_)][i] != Exchange::kNone ||
-          !Want(op.inputs[i], {part.kind, dimension, part.tokens}))
+      if (exchanges_[At(current_)][i] != Exchange::kNone || !Want(op.inputs[i], AtDimension(part, dimension)))
         return false;
-      in_[i].shard = {part.kind, dimension, part.tokens};
+      in_[i].shard = AtDimension(part, dimension);
     }
     return true;
   }
@@ -415,19 +421,19 @@ class ShardSearch {
     char letter = LetterOf(a, product.of_a);
     const char other = LetterOf(b, product.of_b);
     if (letter != 0 && other != 0 && letter != other) return std::nullopt;
-    const bool tokens = letter != 0 ? a.shard.tokens : b.shard.tokens;
+    const Shard part = letter != 0 ? a.shard : b.shard;
     if (letter == 0) letter = other;
     if (letter == 0) return Outputs(op.outputs.size());
-    if (!WantLetter(op, product.a, product.of_a, letter, tokens) ||
-        !WantLetter(op, product.b, product.of_b, letter, tokens))
+    if (!WantLetter(op, product.a, product.of_a, letter, part) ||
+        !WantLetter(op, product.b, product.of_b, letter, part))
       return std::nullopt;
     Outputs outputs(op.outputs.size());
     if (product.IsSummed(letter)) {
-      outputs.front() = {Kind::kTerm, tokens ? -1 : static_cast<int>(std::ssize(product.of_result)) - 2,
+      outputs.front() = {Kind::kTerm, part.tokens ? -1 : static_cast<int>(std::ssize(product.of_result)) - 2,
                          true};
       return outputs;
     }
-    outputs.front() = Cut(DimensionOf(product.of_result, letter), tokens);
+    outputs.front() = AtDimension(part, DimensionOf(product.of_result, letter));
     if (op.inputs.size() > 2 && op.type == "MatMul" &&
         outputs.front().dimension + 1 == std::ssize(product.of_result) &&
         !Want(op.inputs[2], Cut(static_cast<int>(std::ssize(Shape(op.inputs[2]))) - 1)))
@@ -448,15 +454,14 @@ class ShardSearch {
     is_column_ = true;
   }
 
-  bool WantLetter(const sim::Op& op, std::size_t input, const std::string& letters, char letter,
-                  bool tokens) {
+  bool WantLetter(const sim::Op& op, std::size_t input, const std::string& letters, char letter, Shard part) {
     const int dimension = DimensionOf(letters, letter);
     if (dimension < 0) return true;
     Shard& shard = in_[input].shard;
-    if (shard.IsCut()) return shard.dimension == dimension;
+    if (shard.IsCut()) return shard.dimension == dimension && shard.outer == part.outer;
     if (exchanges_[At(current_)][input] != Exchange::kNone) return false;
-    if (!Want(op.inputs[input], Cut(dimension, tokens))) return false;
-    shard = Cut(dimension, tokens);
+    if (!Want(op.inputs[input], AtDimension(part, dimension))) return false;
+    shard = AtDimension(part, dimension);
     return true;
   }
 
@@ -564,7 +569,7 @@ class ShardSearch {
         const int kept = KeptDimension(Shape(op.inputs[i]), output.shape, shard.dimension, IsBackward(op));
         // A mean over a row, as norms take it, needs the whole row.
         if (kept < 0 && !shard.tokens && !IsBackward(op)) return std::nullopt;
-        result = kept < 0 ? Shard{Kind::kTerm, -1, true} : Cut(kept, shard.tokens);
+        result = kept < 0 ? Shard{Kind::kTerm, -1, true} : AtDimension(shard, kept);
       }
       outputs.push_back(result);
     }

@@ -21,6 +21,8 @@ struct Shard {
   Kind kind = Kind::kWhole;
   int dimension = -1;   // that is cut; of a term that along which the sum may be scattered, -1 = none
   bool tokens = false;  // cut along the sequence, as sequence parallelism does, not by heads or columns
+  std::int64_t outer =
+      1;  // that is cut in each of so many equal parts of the dimension, as heads merged behind a batch are
   bool operator==(const Shard&) const = default;
 
   bool IsWhole() const { return kind == Kind::kWhole; }

@@ -7,6 +7,7 @@
 #include "agents/agent.h"
 #include "agents/groupers/chain.h"
 #include "problem/loaded_problem.h"
+#include "sim/formats/formats.h"
 #include "tests/testing.h"
 
 namespace stowplan::problem {

@@ -3,6 +3,7 @@
 
 #include "scenarios/parallel/all_ranks.h"
 #include "scenarios/parallel/collective.h"
+#include "scenarios/parallel/dimensions.h"
 #include "scenarios/parallel/graph_edit.h"
 #include "scenarios/parallel/lay_out.h"
 #include "scenarios/parallel/stages.h"
@@ -178,6 +179,21 @@ TEST(TensorParallel, CapturedModelsAreCutAsTheBuiltOnes) {
 }
 
 // What is cut is done once by all ranks together, what is not by each.
+// As eager attention merges [batch, heads, …] for one product of matrices.
+TEST(TensorParallel, HeadsBehindABatchStayHeads) {
+  const auto merged = ReshapedCut({16, 32, 2048, 128}, {512, 2048, 128}, 1, 1, false, 4);
+  ASSERT_TRUE(merged);
+  EXPECT_EQ(merged->dimension, 0);
+  EXPECT_EQ(merged->outer, 16);
+  const auto back = ReshapedCut({512, 2048, 128}, {16, 32, 2048, 128}, 0, 16, false, 4);
+  ASSERT_TRUE(back);
+  EXPECT_EQ(back->dimension, 1);
+  EXPECT_EQ(back->outer, 1);
+  const auto batch = ReshapedCut({512, 2048, 128}, {16, 32, 2048, 128}, 0, 1, false, 4);
+  ASSERT_TRUE(batch);
+  EXPECT_EQ(batch->dimension, 0) << "what is cut whole is cut along its first dimension";
+}
+
 TEST(TensorParallel, WorkIsConserved) {
   const std::pair<std::string, int> cases[] = {{kLlama, 2},
                                                {"bert(layers=2,batch=2)", 2},

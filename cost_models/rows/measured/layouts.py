@@ -24,6 +24,7 @@ LLAMA_VOCABULARY = 128256
 #: micro-batch, layers a virtual stage (0: as many as a stage)
 MEGATRON = {"1.7B": (16, 0), "7.5B": (16, 0), "39.1B": (4, 0), "145.6B": (2, 5), "529.6B": (1, 1)}
 MEGATRON_VOCABULARY, MEGATRON_SEQUENCE = 51200, 2048
+UNFUSED = "unfused"  # attention of 2021: products and a softmax
 GPT_NEO = Sizes(32, 2560, 20, 50257, gated=False, positions=2048, tied=True)
 GPT_NEO_SEQUENCE = 2048
 
@@ -85,7 +86,7 @@ def _megatron(row):
     flops = 96 * batch * s * layers * hidden**2 * (1 + s / (6 * hidden) + MEGATRON_VOCABULARY / (16 * layers * hidden))
     us = flops / gpus / float(row["measured_tflops_gpu"]) / 1e6
     return _case("Megatron-LM", "a100", f"GPT {row['model']}", f"{row['model']} {gpus}", us, batch * s, gpus, layout,
-                 (Sizes(layers, hidden, heads, MEGATRON_VOCABULARY, gated=False, positions=s, tied=True), s),
+                 (Sizes(layers, hidden, heads, MEGATRON_VOCABULARY, gated=False, positions=s, tied=True), s, UNFUSED),
                  left_out="interleaved stages" if virtual else "")
 
 
@@ -110,7 +111,7 @@ def _step(sizes, sequence, batch, kernel=""):
     from stowplan import capture
 
     from .decoder_model import Decoder, made
-    net = made("bf16", lambda: Decoder(sizes))
+    net = made("bf16", lambda: Decoder(sizes, fused=kernel != UNFUSED))
     tokens = torch.zeros(batch, sequence, dtype=torch.int64, device="meta")
     graph = capture.graph(net, (tokens,), train=True, optimizer="adam", name="decoder")
-    return llm_foundry.with_kernel(graph, kernel) if kernel else graph
+    return llm_foundry.with_kernel(graph, kernel) if kernel not in ("", UNFUSED) else graph
