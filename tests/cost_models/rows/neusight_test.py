@@ -108,9 +108,9 @@ class Converter(unittest.TestCase):
                          [[400, 400], [200, 200]])
         self.assertEqual(sum(op["type"] == "MatMul" for op in ops), 2 * 3)
         done = subprocess.run([STOWPLAN, "graph", "convert", out, "--out", "-"], check=True, capture_output=True, text=True)
-        expanded = json.loads(done.stdout)["ops"]
-        self.assertEqual({op.get("colocate") for op in expanded}, {"gpu0", "gpu1"})
-        self.assertNotIn("AllReduce", {op["type"] for op in expanded})
+        split = json.loads(done.stdout)["ops"]
+        self.assertEqual({op.get("colocate") for op in split}, {"gpu0", "gpu1"})
+        self.assertEqual([op["outputs"][0]["bytes"] for op in split if op["type"] == "AllReduce"], [400, 400, 200, 200])
 
     def test_operators_are_added_up_with_their_layer_repeated(self):
         path = self.write_graph("bert-inf-8.csv")
