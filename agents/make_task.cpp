@@ -21,27 +21,28 @@ namespace {
 using sim::DeviceIndex;
 using sim::OpIndex;
 
-// Whether ranks that collectives leave out of the graph have accelerators behind the device.
-bool HasRoomBehind(DeviceIndex device, const std::vector<sim::Collective>& collectives,
-                   const sim::Problem& problem) {
-  const std::vector<DeviceIndex> all_there(problem.graph().ops.size(), device);
-  try {
-    for (const sim::Collective& collective : collectives)
-      sim::DevicesOf(collective, problem.graph(), problem.cluster(), all_there);
-    return true;
-  } catch (const InputError&) {
-    return false;
+// Those behind which the ranks that collectives leave out of the graph have accelerators; all where none is left out.
+std::vector<DeviceIndex> WithRoomBehind(const sim::Problem& problem) {
+  std::int64_t reach = -1;  // from a member to the last accelerator that it stands for
+  for (const sim::Collective& collective : sim::CollectivesOf(problem.graph()))
+    if (collective.stride > 0)
+      reach = std::max<std::int64_t>(reach, std::int64_t{collective.copies - 1} * collective.stride);
+  std::vector<DeviceIndex> all, accelerators;
+  for (DeviceIndex d = 0; d < problem.cluster().size(); ++d) {
+    all.push_back(d);
+    if (problem.cluster().devices[static_cast<std::size_t>(d)].device_class != sim::DeviceClass::kCpu)
+      accelerators.push_back(d);
   }
+  if (reach < 0) return all;
+  accelerators.resize(static_cast<std::size_t>(std::max<std::int64_t>(0, std::ssize(accelerators) - reach)));
+  return accelerators;
 }
 
 std::vector<DeviceIndex> ChooseDevices(const sim::Problem& problem, const std::vector<std::string>& names) {
   const sim::Cluster& cluster = problem.cluster();
   std::vector<DeviceIndex> devices;
   if (names.empty()) {
-    std::vector<sim::Collective> symmetric = sim::CollectivesOf(problem.graph());
-    std::erase_if(symmetric, [](const sim::Collective& collective) { return collective.copies == 1; });
-    for (DeviceIndex d = 0; d < cluster.size(); ++d)
-      if (HasRoomBehind(d, symmetric, problem)) devices.push_back(d);
+    devices = WithRoomBehind(problem);
     if (devices.empty())
       throw InputError(fmt::format("graph {} has collectives of more ranks than cluster {} has accelerators",
                                    problem.graph().name, cluster.name));

@@ -127,6 +127,7 @@ std::vector<Words> Calls() {
            "e.html"},
           {"place", "g.json", "--cluster", "c.json", "--samples", "20", "--out", "run", "--log-samples"},
           {"layouts", "--graph", "g.json", "--cluster", "c.json"},
+          {"collectives", "c.json"},
           {"export", "run", "--to", "dot", "--out", "g.dot"},
           {"export", "run", "--to", "graphml", "--out", "g.graphml"},
           {"compare", "--agents", "round_robin", "random", "--graph", "g.json", "--cluster", "c.json",

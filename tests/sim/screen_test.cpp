@@ -141,7 +141,7 @@ class Plain {
         if (costs_.at(static_cast<OpIndex>(op), d) > 0) free_[device] = end + kOpPause;
       }
     }
-    if (process && cpu) thread = end;
+    if ((process && cpu) || (!published_ && which.HostWaits())) thread = end;
 
     Bytes owned = 0;
     for (const Output& output : which.outputs)
