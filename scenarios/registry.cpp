@@ -338,8 +338,8 @@ sim::OpGraph LoadGraph(const std::string& name_or_path, const sim::HardwareCatal
 
 sim::Cluster LoadCluster(const std::string& name_or_path, const sim::HardwareCatalogue& catalogue) {
   if (const ClusterRow* row = FindRow(Clusters(), NameOf(name_or_path))) {
-    return formats::ParseCluster(row->yaml({Spec::Parse(name_or_path), row->settings}), name_or_path,
-                                 catalogue);
+    return formats::ParseOwnCluster(row->yaml({Spec::Parse(name_or_path), row->settings}), name_or_path,
+                                    catalogue);
   }
   if (!IsFile(name_or_path)) FailUnknown(name_or_path, "cluster", NamesOf(Clusters()));
   return formats::ReadCluster(name_or_path, catalogue);

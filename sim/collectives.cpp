@@ -128,7 +128,7 @@ std::vector<DeviceIndex> DevicesOf(const Collective& collective, const OpGraph& 
       }
     }
   }
-  std::ranges::rotate(devices, devices.begin() + collective.root);
+  std::rotate(devices.begin(), devices.begin() + collective.root, devices.end());
   return devices;
 }
 

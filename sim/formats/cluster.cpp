@@ -351,15 +351,23 @@ class ClusterReader {
   Cluster cluster_;
 };
 
-}  // namespace
-
-Cluster ParseCluster(std::string_view yaml, const std::string& source, const HardwareCatalogue& catalogue) {
-  const Document document = ParseYaml(yaml, source);
+Cluster ClusterOf(const Document& document, const std::string& source, const HardwareCatalogue& catalogue) {
   CheckFormat(document, "stowplan.cluster", 1);
   const Fields top(document.root(), kTopKeys);
   Cluster cluster = ClusterReader(top, catalogue).Read(source);
   CheckedAt(source, [&] { cluster.Finish(); });
   return cluster;
+}
+
+}  // namespace
+
+Cluster ParseCluster(std::string_view yaml, const std::string& source, const HardwareCatalogue& catalogue) {
+  return ClusterOf(ParseYaml(yaml, source), source, catalogue);
+}
+
+Cluster ParseOwnCluster(std::string_view yaml, const std::string& source,
+                        const HardwareCatalogue& catalogue) {
+  return ClusterOf(ParseYaml(yaml, source, yaml.size()), source, catalogue);
 }
 
 Cluster ReadCluster(const std::string& path, const HardwareCatalogue& catalogue) {

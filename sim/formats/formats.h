@@ -42,6 +42,9 @@ void WriteGraph(const std::string& path, const sim::OpGraph& graph);
 sim::Cluster ReadCluster(const std::string& path, const sim::HardwareCatalogue& catalogue);
 sim::Cluster ParseCluster(std::string_view yaml, const std::string& source,
                           const sim::HardwareCatalogue& catalogue);
+// Of a text that this program wrote, however long it is.
+sim::Cluster ParseOwnCluster(std::string_view yaml, const std::string& source,
+                             const sim::HardwareCatalogue& catalogue);
 std::string PrintCluster(const sim::Cluster& cluster);  // every value in force written out; reads back equal
 
 // ---- stowplan.placement --------------------------------------------------------------------------------------

@@ -241,7 +241,7 @@ Picos RingPrices::TimeOf(const CollectiveShape& collective) const {
     case CollectiveType::kAllToAll:
       return ExchangeTime(cluster_, devices, collective.bytes);
     case CollectiveType::kReduce:  // ends at the root
-      std::ranges::rotate(devices, devices.begin() + 1);
+      std::rotate(devices.begin(), devices.begin() + 1, devices.end());
       return ChainTime(cluster_, devices, collective.bytes);
     case CollectiveType::kBroadcast:
       return ChainTime(cluster_, devices, collective.bytes);

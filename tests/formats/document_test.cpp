@@ -255,8 +255,8 @@ TEST(Yaml, PlainScalarsAreWhatTheReaderAsksFor) {
 }
 
 TEST(Yaml, IsSmall) {
-  EXPECT_EQ(YamlError(std::string((std::size_t{16} << 20) + 1, '\n')),
-            "f.yaml: is larger than 16 MiB, which no file of this kind is");
+  EXPECT_EQ(YamlError(std::string(kMostYamlBytes + 1, '\n')),
+            "f.yaml: is larger than 4 MiB, which no file of this kind is");
 }
 
 TEST(Yaml, NumbersMayHaveManyDigits) {

@@ -14,9 +14,6 @@
 namespace stowplan::formats {
 namespace {
 
-// yaml-cpp takes up to 250 times the text, of lists that are not closed.
-constexpr std::size_t kMaxYamlBytes = std::size_t{16} << 20;
-
 // Takes the events of yaml-cpp's parser. In the stream the keys of a map are scalars that alternate with its
 // values.
 class Handler : public YAML::EventHandler {
@@ -86,9 +83,10 @@ class Handler : public YAML::EventHandler {
 
 }  // namespace
 
-Document ParseYaml(std::string_view text, const std::string& source) {
-  if (text.size() > kMaxYamlBytes)
-    throw InputError(source + ": is larger than 16 MiB, which no file of this kind is");
+Document ParseYaml(std::string_view text, const std::string& source, std::size_t most) {
+  if (text.size() > most)
+    throw InputError(source + ": is larger than " + std::to_string(most >> 20) +
+                     " MiB, which no file of this kind is");
   CheckUtf8(text, source);
   std::istringstream stream{std::string(text)};
   Handler handler(source, text.size());
