@@ -353,6 +353,9 @@ class ShardSearch {
     if (IsBackward(op) || Elements(from) != Elements(to) || part.dimension + 1 != std::ssize(from)) return;
     const std::optional<MovedCut> heads = ReshapedCut(from, to, part.dimension, part.outer, false, 1);
     if (!heads) return;
+    // Three in front of a width that the ranks divide are queries, keys and values, not heads.
+    const auto at = static_cast<std::size_t>(heads->dimension);
+    if (to[at] == 3 && at + 1 < to.size() && to[at + 1] % options_.ranks == 0) return;
     throw InputError(
         fmt::format("tensor={}: does not divide the {} heads of op '{}'; choose a number of ranks that does",
                     options_.ranks, to[static_cast<std::size_t>(heads->dimension)], op.name));

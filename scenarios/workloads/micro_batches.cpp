@@ -224,6 +224,16 @@ std::vector<std::vector<bool>> FindWeightGradients(const sim::OpGraph& graph) {
       if (same.size() == 1 || op.type == "AddN" || op.type == "Add") std::ranges::for_each(same, mark);
     }
   }
+  // Views of a gradient that the update does not read, as of the transposed one, are no smaller than it.
+  for (const OpIndex index : order) {
+    const sim::Op& op = graph.ops[At(index)];
+    for (std::size_t o = 0; o < op.outputs.size(); ++o) {
+      const sim::Output& output = op.outputs[o];
+      if (output.storage == sim::Output::Storage::kInput &&
+          found[At(output.alias.op)][static_cast<std::size_t>(output.alias.output)])
+        found[At(index)][o] = true;
+    }
+  }
   return found;
 }
 
@@ -238,16 +248,19 @@ std::set<std::int64_t> BatchesOf(const sim::OpGraph& whole, std::int64_t k) {
   return batches;
 }
 
-// The dimension that is a batch, or the first that holds one as a factor; of two that make a batch together the first that k
-// divides. End = it holds none.
+// The dimension that is a batch, or as long as one that holds it in an input, or the first that has one as a factor; of two that
+// make a batch together the first that k divides. End = it holds none.
 std::vector<std::int64_t>::iterator BatchIn(std::vector<std::int64_t>& shape,
-                                            const std::set<std::int64_t>& batches, std::int64_t k) {
+                                            const std::set<std::int64_t>& batches,
+                                            const std::set<std::int64_t>& of_inputs, std::int64_t k) {
   const auto holds_batch = [&](double elements) {
     return std::ranges::any_of(
         batches, [&](std::int64_t batch) { return std::fmod(elements, static_cast<double>(batch)) == 0; });
   };
   const auto itself = std::ranges::find_if(shape, [&](auto length) { return batches.contains(length); });
   if (itself != shape.end()) return itself;
+  const auto of_input = std::ranges::find_if(shape, [&](auto length) { return of_inputs.contains(length); });
+  if (of_input != shape.end()) return of_input;
   const auto factor = std::ranges::find_if(shape, holds_batch);
   if (factor != shape.end()) return factor;
   double elements = 1;
@@ -256,16 +269,28 @@ std::vector<std::int64_t>::iterator BatchIn(std::vector<std::int64_t>& shape,
   return std::ranges::find_if(shape, [&](std::int64_t length) { return length % k == 0; });
 }
 
-// What is told and holds no batch, as a mean over it does, stays whole.
-void ShareOutput(sim::Output& output, const std::set<std::int64_t>& batches, std::int64_t k) {
-  const auto dimension = BatchIn(output.shape, batches, k);
+// What is told and holds no batch, as a mean over it does, stays whole. Gives the length that was shared; 0 = none.
+std::int64_t ShareOutput(sim::Output& output, const std::set<std::int64_t>& batches,
+                         const std::set<std::int64_t>& of_inputs, std::int64_t k) {
+  const auto dimension = BatchIn(output.shape, batches, of_inputs, k);
   const bool is_told = !output.shape.empty() || !output.dtype.empty();
-  if (dimension == output.shape.end() && is_told && !batches.empty()) return;
+  if (dimension == output.shape.end() && is_told && !batches.empty()) return 0;
   output.bytes = (output.bytes + k - 1) / k;
-  if (dimension != output.shape.end())
+  if (dimension != output.shape.end()) {
+    const std::int64_t length = *dimension;
     *dimension /= k;
-  else
-    output.shape.clear();
+    return length;
+  }
+  output.shape.clear();
+  return 0;
+}
+
+// A matrix whose rows are as many as its columns has the batch where the transposition puts it.
+void TurnSquare(const sim::Op& op, const sim::Output& whole, const sim::Output& input, sim::Output& output) {
+  const bool turns = op.type == "Transpose" || sim::FindString(op.attributes, "torch_op") == "aten.t";
+  if (!turns || whole.shape.size() != 2 || whole.shape[0] != whole.shape[1] || input.shape.size() != 2)
+    return;
+  output.shape = {input.shape[1], input.shape[0]};
 }
 
 // Data whose shape is told has the batch first.
@@ -386,11 +411,24 @@ sim::OpGraph ShareBatch(const sim::OpGraph& whole, std::int64_t k, const std::st
   sim::OpGraph graph = whole;
   const std::vector<std::vector<bool>> gradients = FindWeightGradients(whole);
   const auto share = static_cast<double>(k);
-  for (std::size_t i = 0; i < graph.ops.size(); ++i) {
+  std::vector<std::set<std::int64_t>> shared(graph.ops.size());  // lengths, of outputs
+  for (const OpIndex index : whole.topological_order()) {
+    const std::size_t i = At(index);
     if (!carries[i]) continue;
     sim::Op& op = graph.ops[i];
-    for (std::size_t o = 0; o < op.outputs.size(); ++o)
-      if (!gradients[i][o]) ShareOutput(op.outputs[o], batches, k);
+    std::set<std::int64_t> of_inputs;
+    for (const Tensor input : op.inputs)
+      of_inputs.insert(shared[At(input.op)].begin(), shared[At(input.op)].end());
+    for (std::size_t o = 0; o < op.outputs.size(); ++o) {
+      if (gradients[i][o]) continue;
+      const std::int64_t length = ShareOutput(op.outputs[o], batches, of_inputs, k);
+      if (length > 0) shared[i].insert(length);
+      if (length > 0 && !op.inputs.empty()) {
+        const Tensor input = op.inputs.front();
+        TurnSquare(op, whole.ops[i].outputs[o],
+                   graph.ops[At(input.op)].outputs[static_cast<std::size_t>(input.output)], op.outputs[o]);
+      }
+    }
     op.flops /= share;
     op.workspace_bytes /= k;
     if (op.cost_us) *op.cost_us /= share;

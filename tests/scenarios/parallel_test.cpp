@@ -178,7 +178,16 @@ TEST(TensorParallel, CapturedModelsAreCutAsTheBuiltOnes) {
   }
 }
 
-// What is cut is done once by all ranks together, what is not by each.
+// A share of a captured batch has the batch where it was, in transposed activations too.
+TEST(TensorParallel, SharesOfACapturedBatchAreCutAsTheWhole) {
+  for (const char* layout : {"tensor=2", "tensor=2,data=2", "tensor=2,micro_batches=2"})
+    EXPECT_NEAR(LayOut(kCaptures + "vit_base.step.json.zst", Of(layout)).cut_share, 1, 0.02) << layout;
+}
+
+TEST(TensorParallel, QueriesKeysAndValuesTogetherAreNoHeads) {
+  EXPECT_LT(LayOut(kCaptures + "vit_b_16.step.json.zst", Of("tensor=2")).cut_share, 0.95);
+}
+
 // As eager attention merges [batch, heads, …] for one product of matrices.
 TEST(TensorParallel, HeadsBehindABatchStayHeads) {
   const auto merged = ReshapedCut({16, 32, 2048, 128}, {512, 2048, 128}, 1, 1, false, 4);
@@ -194,6 +203,7 @@ TEST(TensorParallel, HeadsBehindABatchStayHeads) {
   EXPECT_EQ(batch->dimension, 0) << "what is cut whole is cut along its first dimension";
 }
 
+// What is cut is done once by all ranks together, what is not by each.
 TEST(TensorParallel, WorkIsConserved) {
   const std::pair<std::string, int> cases[] = {{kLlama, 2},
                                                {"bert(layers=2,batch=2)", 2},
