@@ -30,7 +30,10 @@ class Ranges {
 
  private:
   const std::vector<profiler::Marker>& markers_;
-  std::vector<std::size_t> outer_;                                                     // by marker
+  std::vector<std::size_t> outer_;  // by marker
+  // By marker, so that thousands that enclose one another are passed in few steps (Myers, An applicative random-access stack,
+  // 1983): one further out, and how many are around.
+  std::vector<std::size_t> far_, depth_;
   std::map<std::pair<profiler::Id, profiler::Id>, std::vector<std::size_t>> threads_;  // markers by start
 };
 
