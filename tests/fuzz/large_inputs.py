@@ -4,13 +4,13 @@
     large_inputs.py FOLDER [TARGET...]      FOLDER/TARGET/NAME, a target being one of tests/fuzz/README.md, or `table` or `external`
 """
 
+import argparse
 import gzip
 import json
 import pathlib
 import sqlite3
 import struct
 import subprocess
-import sys
 import tempfile
 
 BYTES = 1_000_000
@@ -395,8 +395,16 @@ PIECES = {**dict.fromkeys(("graph", "placement", "json", "trace", "kineto", "val
 
 
 def main():
-    folder = pathlib.Path(sys.argv[1])
-    for target in sys.argv[2:] or sorted({*OWN, *PIECES}):
+    targets = sorted({*OWN, *PIECES})
+    usage, _, text = __doc__.partition("\n\n")
+    parser = argparse.ArgumentParser(description=usage, epilog=text, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=pathlib.Path)
+    parser.add_argument("target", nargs="*", help=", ".join(targets))
+    options = parser.parse_args()
+    if unknown := set(options.target) - set(targets):
+        parser.error(f"there is no target {unknown.pop()}")
+    folder = options.folder
+    for target in options.target or targets:
         (folder / target).mkdir(parents=True, exist_ok=True)
         for name, content in {**OWN.get(target, dict)(), **repeated(PIECES.get(target, []))}.items():
             (folder / target / name).write_bytes(content if isinstance(content, bytes) else content.encode())
