@@ -18,16 +18,7 @@ std::string H100Cluster(const Settings& read);
 std::string H200Cluster(const Settings& read);
 std::string WorkstationCluster(const Settings& read);
 std::string PcieTreeCluster(const Settings& read);
-std::string A100HostsCluster(const Settings& read);
-std::string H100HostsCluster(const Settings& read);
-std::string B200HostsCluster(const Settings& read);
-std::string Gb200RacksCluster(const Settings& read);
-std::string AwsP4dCluster(const Settings& read);
-std::string AwsP5Cluster(const Settings& read);
-std::string AzureNdH100Cluster(const Settings& read);
-std::string GcpA3Cluster(const Settings& read);
-std::string Rtx4090Cluster(const Settings& read);
-std::string Rtx5090Cluster(const Settings& read);
+std::string NetworkedHostsCluster(const Settings& read);  // by the cluster's name
 std::string BaechiCluster(const Settings& read);
 std::string DopplerCluster(const Settings& read);
 std::string MsrCluster(const Settings& read);

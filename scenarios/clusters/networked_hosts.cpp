@@ -9,23 +9,71 @@
 #include "scenarios/clusters/clusters.h"
 #include "scenarios/clusters/host_text.h"
 #include "sim/base/error.h"
+#include "sim/base/rows.h"
 #include "sim/cluster.h"
 
 namespace stowplan::scenarios {
 namespace {
 
-struct HostSheet {
-  const char* what;
-  const char* gpu_kind;
+// A copy over one NIC, as links.yaml has its kind.
+struct Nic {
+  const char* kind;
+  double gigabytes;  // a second
+  double latency;    // [us] half of the kind's, since a path crosses two
+};
+constexpr Nic kHdr{"infiniband-hdr", 18, 9.55}, kNdr{"infiniband-ndr", 36, 9.55}, kEfa{"efa-100g", 9, 15},
+    kEthernet200{"ethernet-200g", 18, 12.5}, kEthernet10{"ethernet-10g", 1.18, 15};
+
+struct Gpu {
+  const char* kind;
   const char* pcie_kind;
   const char* nvswitch_kind;  // nullptr: GPUs meet at the CPU
-  const char* nic_kind;
-  double nic_gigabytes;    // a second, of a single copy over one NIC: the kind's
-  double nic_latency;      // [us] half of the kind's, since a path crosses two
+};
+constexpr Gpu kA100{"a100", "pcie4-x16", "nvswitch-a100"},
+    kA100Of40GB{"a100-sxm-40gb", "pcie4-x16", "nvswitch-a100"}, kH100{"h100", "pcie5-x16", "nvswitch-h100"},
+    kB200{"b200", "pcie5-x16", "nvswitch-b200"}, kGb200{"b200", "nvlink-c2c", "nvswitch-b200"};
+
+struct HostSheet {
+  const char* name;  // of the cluster
+  const char* what;
+  Gpu gpu;
+  Nic nic;
   const char* nic_source;  // of how many there are
   int nics_together = 1;   // that one link stands for
   int gpus_per_nic = 1;    // with more, these share a switch of PCI Express with the NIC
   int gpus_per_cpu = 0;    // 0: one CPU a host
+};
+
+constexpr HostSheet kSheets[] = {
+    {"a100_hosts", "DGX A100s, with `gpus` each, joined by HDR InfiniBand.", kA100, kHdr,
+     "data sheet: DGX A100, eight ConnectX-6 of 200 Gbit/s for computing [recalled]"},
+    {"h100_hosts", "DGX H100s, with `gpus` each, joined by NDR InfiniBand.", kH100, kNdr,
+     "data sheet: DGX H100, eight ConnectX-7 of 400 Gbit/s [recalled]"},
+    {"b200_hosts", "DGX B200s, with `gpus` each, joined by NDR InfiniBand.", kB200, kNdr,
+     "data sheet: DGX B200, eight ConnectX-7 of 400 Gbit/s [recalled]"},
+    {"gb200_nvl72",
+     "Racks of GB200 NVL72: 72 Blackwell GPUs on one NVSwitch domain, a Grace CPU for two of them. B200 "
+     "stands for the GPU.",
+     kGb200, kNdr, "data sheet: GB200 NVL72, a ConnectX-7 of 400 Gbit/s a GPU [recalled]", 1, 1, 2},
+    {"aws_p4d", "Amazon EC2 p4d.24xlarge: A100 of 40 GB, 400 Gbit/s of EFA.", kA100Of40GB, kEfa,
+     "Amazon EC2 P4 page: 400 Gbit/s in four adapters [recalled]", 1, 2},
+    {"aws_p5", "Amazon EC2 p5.48xlarge: H100, 3,200 Gbit/s of EFA.", kH100, kEfa,
+     "Amazon EC2 P5 page: 32 adapters of 100 Gbit/s, four a GPU taken together [recalled]", 4},
+    {"azure_nd_h100_v5", "Azure ND H100 v5: H100, a 400 Gbit/s InfiniBand adapter a GPU.", kH100, kNdr,
+     "Azure's page of the ND H100 v5 series: eight ConnectX-7 of 400 Gbit/s [recalled]"},
+    {"gcp_a3_highgpu", "Google Cloud a3-highgpu-8g: H100, four 200 Gbit/s adapters for GPUs.", kH100,
+     kEthernet200, "Google Cloud's page of A3 High: four adapters of 200 Gbit/s beside the host's [recalled]",
+     1, 2},
+    {"rtx4090",
+     "PCs with RTX 4090, which do not reach each other's memory.",
+     {"rtx4090", "pcie4-x16", nullptr},
+     kEthernet10,
+     ""},
+    {"rtx5090",
+     "PCs with RTX 5090, which do not reach each other's memory.",
+     {"rtx5090", "pcie5-x16", nullptr},
+     kEthernet10,
+     ""},
 };
 
 // A network's links beyond the NICs.
@@ -60,7 +108,7 @@ class HostsText {
 
   std::string Print() {
     for (int cpu = 0; cpu < hosts_ * cpus(); ++cpu) WriteCpu(yaml_, cpu);
-    WriteGpus(yaml_, 0, hosts_ * gpus_, sheet_.gpu_kind);
+    WriteGpus(yaml_, 0, hosts_ * gpus_, sheet_.gpu.kind);
     if (const std::string switches = Switches(); !switches.empty())
       yaml_.Line(fmt::format("switches: [{}]", switches),
                  fabric_.flat && has_network() ? "assumption: a network that is never the bottleneck" : "");
@@ -107,7 +155,7 @@ class HostsText {
         add(fabric_.LeafOf(pod * fabric_.pod, rail));
     }
     for (int host = 0; host < hosts_; ++host) {
-      if (sheet_.nvswitch_kind != nullptr) add(fmt::format("nvswitch{}", host));
+      if (sheet_.gpu.nvswitch_kind != nullptr) add(fmt::format("nvswitch{}", host));
       for (int nic = 0; sheet_.gpus_per_nic > 1 && nic < nics(); ++nic)
         add(fmt::format("plx{}", host * nics() + nic));
     }
@@ -121,22 +169,22 @@ class HostsText {
     } else {
       const int share = sheet_.gpus_per_cpu == 0 ? gpus_ : sheet_.gpus_per_cpu;
       for (int gpu = 0, cpu = host * cpus(); gpu < gpus_; gpu += share, ++cpu)
-        WriteRootPorts(yaml_, cpu, first + gpu, std::min(share, gpus_ - gpu), sheet_.pcie_kind);
+        WriteRootPorts(yaml_, cpu, first + gpu, std::min(share, gpus_ - gpu), sheet_.gpu.pcie_kind);
     }
-    if (sheet_.nvswitch_kind != nullptr)
-      WriteNvswitch(yaml_, fmt::format("nvswitch{}", host), first, gpus_, sheet_.nvswitch_kind);
+    if (sheet_.gpu.nvswitch_kind != nullptr)
+      WriteNvswitch(yaml_, fmt::format("nvswitch{}", host), first, gpus_, sheet_.gpu.nvswitch_kind);
   }
 
   void WritePcieSwitches(int host) {
     for (int nic = 0; nic < nics(); ++nic) {
       const int plx = host * nics() + nic;
       yaml_.Line(fmt::format("  - {{name: pcie-host{0}, ends: [cpu{1}, plx{0}], kind: {2}, latency: 2.5us}}",
-                             plx, host, sheet_.pcie_kind),
+                             plx, host, sheet_.gpu.pcie_kind),
                  plx == 0 ? "derived: half of the kind's 5 us, since a path to the host crosses two" : "");
       for (int gpu = nic * sheet_.gpus_per_nic; gpu < std::min((nic + 1) * sheet_.gpus_per_nic, gpus_);
            ++gpu) {
         yaml_.Line(fmt::format("  - {{name: pcie-gpu{0}, ends: [gpu{0}, plx{1}], kind: {2}, latency: 2.5us}}",
-                               host * gpus_ + gpu, plx, sheet_.pcie_kind));
+                               host * gpus_ + gpu, plx, sheet_.gpu.pcie_kind));
       }
     }
   }
@@ -144,9 +192,9 @@ class HostsText {
   void WriteNic(const char* device, int index, const std::string& leaf, const char* why) {
     const int together = sheet_.nics_together;
     const std::string wider =
-        together == 1 ? "" : fmt::format(" bandwidth: {}GB/s,", sheet_.nic_gigabytes * together);
+        together == 1 ? "" : fmt::format(" bandwidth: {}GB/s,", sheet_.nic.gigabytes * together);
     yaml_.Line(fmt::format("  - {{name: nic-{0}{1}, ends: [{0}{1}, {2}], kind: {3},{4} latency: {5}us}}",
-                           device, index, leaf, sheet_.nic_kind, wider, sheet_.nic_latency),
+                           device, index, leaf, sheet_.nic.kind, wider, sheet_.nic.latency),
                why);
   }
 
@@ -163,11 +211,11 @@ class HostsText {
       for (int rail = 0; rail < (fabric_.rails ? rails() : 1); ++rail) {
         const std::string leaf = fabric_.LeafOf(pod * fabric_.pod, rail);
         const double down =
-            sheet_.nic_gigabytes * sheet_.nics_together * hosts * (fabric_.rails ? 1 : rails());
+            sheet_.nic.gigabytes * sheet_.nics_together * hosts * (fabric_.rails ? 1 : rails());
         yaml_.Line(
             fmt::format(
                 "  - {{name: up-{0}, ends: [{0}, spine], kind: {1}, bandwidth: {2}GB/s, latency: 0.5us}}",
-                leaf, sheet_.nic_kind, down / fabric_.oversubscription),
+                leaf, sheet_.nic.kind, down / fabric_.oversubscription),
             pod + rail == 0 ? "assumption: a switch's latency" : "");
       }
     }
@@ -180,129 +228,12 @@ class HostsText {
   ClusterText yaml_;
 };
 
-constexpr HostSheet kA100{
-    .what = "DGX A100s, with `gpus` each, joined by HDR InfiniBand.",
-    .gpu_kind = "a100",
-    .pcie_kind = "pcie4-x16",
-    .nvswitch_kind = "nvswitch-a100",
-    .nic_kind = "infiniband-hdr",
-    .nic_gigabytes = 18,
-    .nic_latency = 9.55,
-    .nic_source = "data sheet: DGX A100, eight ConnectX-6 of 200 Gbit/s for computing [recalled]"};
-constexpr HostSheet kH100{.what = "DGX H100s, with `gpus` each, joined by NDR InfiniBand.",
-                          .gpu_kind = "h100",
-                          .pcie_kind = "pcie5-x16",
-                          .nvswitch_kind = "nvswitch-h100",
-                          .nic_kind = "infiniband-ndr",
-                          .nic_gigabytes = 36,
-                          .nic_latency = 9.55,
-                          .nic_source = "data sheet: DGX H100, eight ConnectX-7 of 400 Gbit/s [recalled]"};
-constexpr HostSheet kB200{.what = "DGX B200s, with `gpus` each, joined by NDR InfiniBand.",
-                          .gpu_kind = "b200",
-                          .pcie_kind = "pcie5-x16",
-                          .nvswitch_kind = "nvswitch-b200",
-                          .nic_kind = "infiniband-ndr",
-                          .nic_gigabytes = 36,
-                          .nic_latency = 9.55,
-                          .nic_source = "data sheet: DGX B200, eight ConnectX-7 of 400 Gbit/s [recalled]"};
-constexpr HostSheet kNvl72{
-    .what =
-        "Racks of GB200 NVL72: 72 Blackwell GPUs on one NVSwitch domain, a Grace CPU for two of them. B200 "
-        "stands for the GPU.",
-    .gpu_kind = "b200",
-    .pcie_kind = "nvlink-c2c",
-    .nvswitch_kind = "nvswitch-b200",
-    .nic_kind = "infiniband-ndr",
-    .nic_gigabytes = 36,
-    .nic_latency = 9.55,
-    .nic_source = "data sheet: GB200 NVL72, a ConnectX-7 of 400 Gbit/s a GPU [recalled]",
-    .gpus_per_cpu = 2};
-constexpr HostSheet kP4d{.what = "Amazon EC2 p4d.24xlarge: A100 of 40 GB, 400 Gbit/s of EFA.",
-                         .gpu_kind = "a100-sxm-40gb",
-                         .pcie_kind = "pcie4-x16",
-                         .nvswitch_kind = "nvswitch-a100",
-                         .nic_kind = "efa-100g",
-                         .nic_gigabytes = 9,
-                         .nic_latency = 15,
-                         .nic_source = "Amazon EC2 P4 page: 400 Gbit/s in four adapters [recalled]",
-                         .gpus_per_nic = 2};
-constexpr HostSheet kP5{
-    .what = "Amazon EC2 p5.48xlarge: H100, 3,200 Gbit/s of EFA.",
-    .gpu_kind = "h100",
-    .pcie_kind = "pcie5-x16",
-    .nvswitch_kind = "nvswitch-h100",
-    .nic_kind = "efa-100g",
-    .nic_gigabytes = 9,
-    .nic_latency = 15,
-    .nic_source = "Amazon EC2 P5 page: 32 adapters of 100 Gbit/s, four a GPU taken together [recalled]",
-    .nics_together = 4};
-constexpr HostSheet kNdH100{
-    .what = "Azure ND H100 v5: H100, a 400 Gbit/s InfiniBand adapter a GPU.",
-    .gpu_kind = "h100",
-    .pcie_kind = "pcie5-x16",
-    .nvswitch_kind = "nvswitch-h100",
-    .nic_kind = "infiniband-ndr",
-    .nic_gigabytes = 36,
-    .nic_latency = 9.55,
-    .nic_source = "Azure's page of the ND H100 v5 series: eight ConnectX-7 of 400 Gbit/s [recalled]"};
-constexpr HostSheet kA3{
-    .what = "Google Cloud a3-highgpu-8g: H100, four 200 Gbit/s adapters for GPUs.",
-    .gpu_kind = "h100",
-    .pcie_kind = "pcie5-x16",
-    .nvswitch_kind = "nvswitch-h100",
-    .nic_kind = "ethernet-200g",
-    .nic_gigabytes = 18,
-    .nic_latency = 12.5,
-    .nic_source = "Google Cloud's page of A3 High: four adapters of 200 Gbit/s beside the host's [recalled]",
-    .gpus_per_nic = 2};
-constexpr HostSheet kRtx4090{.what = "PCs with RTX 4090, which do not reach each other's memory.",
-                             .gpu_kind = "rtx4090",
-                             .pcie_kind = "pcie4-x16",
-                             .nvswitch_kind = nullptr,
-                             .nic_kind = "ethernet-10g",
-                             .nic_gigabytes = 1.18,
-                             .nic_latency = 15,
-                             .nic_source = ""};
-constexpr HostSheet kRtx5090{.what = "PCs with RTX 5090, which do not reach each other's memory.",
-                             .gpu_kind = "rtx5090",
-                             .pcie_kind = "pcie5-x16",
-                             .nvswitch_kind = nullptr,
-                             .nic_kind = "ethernet-10g",
-                             .nic_gigabytes = 1.18,
-                             .nic_latency = 15,
-                             .nic_source = ""};
-
 }  // namespace
 
-std::string A100HostsCluster(const Settings& read) {
-  return HostsText(read, kA100).Print();
-}
-std::string H100HostsCluster(const Settings& read) {
-  return HostsText(read, kH100).Print();
-}
-std::string B200HostsCluster(const Settings& read) {
-  return HostsText(read, kB200).Print();
-}
-std::string Gb200RacksCluster(const Settings& read) {
-  return HostsText(read, kNvl72).Print();
-}
-std::string AwsP4dCluster(const Settings& read) {
-  return HostsText(read, kP4d).Print();
-}
-std::string AwsP5Cluster(const Settings& read) {
-  return HostsText(read, kP5).Print();
-}
-std::string AzureNdH100Cluster(const Settings& read) {
-  return HostsText(read, kNdH100).Print();
-}
-std::string GcpA3Cluster(const Settings& read) {
-  return HostsText(read, kA3).Print();
-}
-std::string Rtx4090Cluster(const Settings& read) {
-  return HostsText(read, kRtx4090).Print();
-}
-std::string Rtx5090Cluster(const Settings& read) {
-  return HostsText(read, kRtx5090).Print();
+std::string NetworkedHostsCluster(const Settings& read) {
+  const HostSheet* sheet = FindRow(kSheets, read.name());
+  STOWPLAN_CHECK(sheet != nullptr);
+  return HostsText(read, *sheet).Print();
 }
 
 }  // namespace stowplan::scenarios

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "sim/base/error.h"
-#include "sim/collectives.h"
 #include "sim/native/ring_prices.h"
+#include "tests/sim/oracle_collectives.h"
 #include "tests/sim/oracle_links.h"
 
 namespace stowplan::sim {
@@ -18,7 +18,7 @@ namespace {
 
 using Wide = OracleWide;
 
-constexpr Picos kNever = std::numeric_limits<Picos>::max();
+constexpr Picos kNever = OracleCollectives::kNever;
 constexpr std::int64_t kRateUnit = 720720;  // S / 10^12 of section 3
 
 // Section 1: an output of an op, or output -1: the op itself (control).
@@ -54,15 +54,6 @@ struct Transfer {
   Wide left = 0;  // [10^-15 B]
 };
 
-// Section 11.
-struct Joined {
-  std::set<OpIndex> members;
-  std::set<DeviceIndex> devices;  // of the members
-  Picos price = 0;
-  Picos end = kNever;  // while it runs
-  bool ended = false;
-};
-
 struct Thread {
   std::vector<OpIndex> issuable;  // in the order of becoming so
   std::vector<OpIndex> list;      // the order to keep, where one is given
@@ -75,7 +66,11 @@ class Oracle {
  public:
   Oracle(const OpGraph& graph, const Cluster& cluster, const CostTable& costs, const Placement& placement,
          const CollectivePrices& prices)
-      : graph_(graph), cluster_(cluster), costs_(costs), placement_(placement), prices_(prices) {}
+      : graph_(graph),
+        cluster_(cluster),
+        costs_(costs),
+        placement_(placement),
+        collectives_(graph, cluster, placement, prices) {}
 
   Outcome Run() {
     Prepare();
@@ -136,7 +131,6 @@ class Oracle {
       }
     }
     FindHolders();
-    FindCollectives();
     for (OpIndex i = 0; i < graph_.size(); ++i) {
       Allocate(Where(i), i, OutOfMemory::What::kPersistent, Rounded(op(i).persistent_bytes, Where(i)));
     }
@@ -146,79 +140,13 @@ class Oracle {
       const auto& order = placement_.order.empty() ? graph_.topological_order() : placement_.order;
       for (const OpIndex i : order) ThreadOf(Where(i)).list.push_back(i);
     } else {
-      OrderMembers();
+      for (const auto& [before, after] : collectives_.Turns()) {  // one waits for the issue of the other
+        next_member_[before] = after;
+        missing_to_issue_[after].insert({before, kTurn});
+      }
     }
     for (OpIndex i = 0; i < graph_.size(); ++i) {
       if (missing_to_issue_[i].empty()) ThreadOf(Where(i)).issuable.push_back(i);
-    }
-  }
-
-  // ---- collectives (section 11)----
-
-  void FindCollectives() {
-    communicator_.resize(cluster_.devices.size());
-    for (const sim::Collective& collective : CollectivesOf(graph_)) {
-      Joined joined;
-      joined.members.insert(collective.members.begin(), collective.members.end());
-      for (const OpIndex i : collective.members) {
-        joined.devices.insert(Where(i));
-        collective_of_[i] = collectives_.size();
-      }
-      const auto devices = DevicesOf(collective, graph_, cluster_, placement_.device);
-      joined.price = prices_.TimeOf({collective.type, collective.bytes, devices});
-      collectives_.push_back(joined);
-    }
-  }
-  bool IsMember(OpIndex i) const { return collective_of_.contains(i); }
-
-  // Where no list orders them: each one waits for the issue of the one before it on its device.
-  void OrderMembers() {
-    std::map<DeviceIndex, OpIndex> last;
-    for (const OpIndex i : graph_.topological_order()) {
-      if (!IsMember(i)) continue;
-      const auto before = last.find(Where(i));
-      if (before != last.end()) {
-        next_member_[before->second] = i;
-        missing_to_issue_[i].insert({before->second, kTurn});
-      }
-      last[Where(i)] = i;
-    }
-  }
-
-  bool RunsCollective(DeviceIndex d) const {
-    const auto& queue = communicator_[static_cast<std::size_t>(d)];
-    return !queue.empty() && collectives_[queue.front()].end < kNever;
-  }
-
-  void StartCollectives(std::set<OpIndex>& starting) {
-    for (std::size_t c = 0; c < collectives_.size(); ++c) {
-      Joined& joined = collectives_[c];
-      if (joined.end < kNever || joined.ended) continue;
-      const bool heads = std::ranges::all_of(joined.devices, [&](DeviceIndex d) {
-        const auto& queue = communicator_[static_cast<std::size_t>(d)];
-        return !queue.empty() && queue.front() == c;
-      });
-      const bool there = std::ranges::all_of(
-          joined.members, [&](OpIndex i) { return issued_.contains(i) && missing_to_start_[i].empty(); });
-      if (!heads || !there) continue;
-      joined.end = now_ + joined.price;
-      for (const OpIndex i : joined.members) {
-        Times(i).start = now_;
-        starting.insert(i);
-      }
-    }
-  }
-
-  void EndCollectives(std::set<std::pair<DeviceIndex, OpIndex>>& ending) {
-    for (Joined& joined : collectives_) {
-      if (joined.end != now_) continue;
-      joined.end = kNever;
-      joined.ended = true;
-      for (const OpIndex i : joined.members) ending.insert({Where(i), i});
-      for (const DeviceIndex d : joined.devices) {
-        auto& queue = communicator_[static_cast<std::size_t>(d)];
-        queue.erase(queue.begin());
-      }
     }
   }
 
@@ -332,7 +260,7 @@ class Oracle {
         if (left <= 0) ending.insert({d, i});
       }
     }
-    EndCollectives(ending);
+    for (const OpIndex i : collectives_.End(now_)) ending.insert({Where(i), i});
     for (const auto& [d, i] : ending) {
       ended_ops.push_back(i);
       running_[d].erase(i);
@@ -378,7 +306,7 @@ class Oracle {
 
   // Section 2: the thread is busy until it has ended.
   bool Waits(OpIndex i) const {
-    return (PerProcess() && IsCpu(Where(i)) && !IsMember(i)) || op(i).HostWaits();
+    return (PerProcess() && IsCpu(Where(i)) && !collectives_.IsMember(i)) || op(i).HostWaits();
   }
 
   Picos IssueTime(OpIndex i) const {
@@ -417,14 +345,10 @@ class Oracle {
           if (!Waits(i)) thread.op = -1;
           Times(i).issue = now_;
           issued_.insert(i);
-          if (IsMember(i)) {
-            auto& queue = communicator_[static_cast<std::size_t>(Where(i))];
-            const bool is_there = collectives_[collective_of_[i]].ended ||
-                                  std::ranges::find(queue, collective_of_[i]) != queue.end();
-            if (!is_there) queue.push_back(collective_of_[i]);
-          } else {
+          if (collectives_.IsMember(i))
+            collectives_.Issue(i);
+          else
             queue_[static_cast<std::size_t>(Where(i))].push_back(i);
-          }
           VisitLocal(i, /*ended=*/false);
           changed = true;
         }
@@ -452,7 +376,11 @@ class Oracle {
         starting.insert(i);
       }
     }
-    StartCollectives(starting);
+    const auto ready = [&](OpIndex i) { return issued_.contains(i) && missing_to_start_[i].empty(); };
+    for (const OpIndex i : collectives_.Start(now_, ready)) {
+      Times(i).start = now_;
+      starting.insert(i);
+    }
     for (const OpIndex i : starting) {
       Bytes request = Rounded(op(i).workspace_bytes, Where(i));
       for (const Output& o : op(i).outputs) {
@@ -584,7 +512,7 @@ class Oracle {
       return IsMoving(t) && t.latency + t.moving > 0 && (t.times.from == d || t.times.to == d);
     });
     return alone * std::min(copying ? device(d).overlap_copy_ppm : kPpm,
-                            RunsCollective(d) ? device(d).overlap_collective_ppm : kPpm);
+                            collectives_.RunsOn(d) ? device(d).overlap_collective_ppm : kPpm);
   }
 
   Picos NextInstant() const {
@@ -601,7 +529,7 @@ class Oracle {
       if (!t.ended) next = std::min({next, t.fixed_end, t.flow_begin});
     }
     for (const Thread& thread : threads_) next = std::min(next, thread.due);
-    for (const Joined& joined : collectives_) next = std::min(next, joined.end);
+    next = std::min(next, collectives_.next_end());
     return next;
   }
 
@@ -628,7 +556,6 @@ class Oracle {
   const Cluster& cluster_;
   const CostTable& costs_;
   const Placement& placement_;
-  const CollectivePrices& prices_;
 
   Picos now_ = 0;
   std::map<OpIndex, std::set<OpIndex>> consumers_;
@@ -642,11 +569,9 @@ class Oracle {
   std::vector<std::vector<OpIndex>> queue_;                 // by device, issued and not started
   std::map<DeviceIndex, std::map<OpIndex, Wide>> running_;  // remaining work [1/S ps]
   std::set<OpIndex> issued_, ended_;
-  std::vector<Joined> collectives_;
-  std::map<OpIndex, std::size_t> collective_of_;
-  std::map<OpIndex, OpIndex> next_member_;              // without lists: of its device
-  std::vector<std::vector<std::size_t>> communicator_;  // by device, collectives in the order of their places
-  std::vector<Transfer> transfers_;                     // the index is the queue number
+  OracleCollectives collectives_;
+  std::map<OpIndex, OpIndex> next_member_;  // without lists: of its device
+  std::vector<Transfer> transfers_;         // the index is the queue number
   Outcome out_;
 };
 
