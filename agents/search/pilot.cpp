@@ -165,10 +165,10 @@ class Pilot final : public Agent {
     try {
       sim::Screen::Require(*task.problem, task.devices.size());
     } catch (const InputError& error) {
-      throw InputError(
-          fmt::format("pilot evaluates placements approximately, by screens, but {}; another agent, or fewer "
-                      "devices (--devices), can do it",
-                      error.what()));
+      throw InputError(fmt::format(
+          "pilot evaluates placements approximately, by screens, but {}; another agent{} can do it",
+          error.what(),
+          task.devices.size() > sim::Screen::kMostDevices ? ", or fewer devices (--devices)," : ""));
     }
   }
 
