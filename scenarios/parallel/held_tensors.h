@@ -10,7 +10,7 @@
 
 #include "scenarios/parallel/dimensions.h"
 #include "scenarios/parallel/graph_edit.h"
-#include "scenarios/parallel/shards.h"
+#include "scenarios/parallel/shard.h"
 #include "sim/op_graph.h"
 
 namespace stowplan::scenarios {
